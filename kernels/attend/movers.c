@@ -16,8 +16,8 @@ static double time_beside(const workload_place_t *place, const attend_work_t *wo
 	const double rate = ATTEND_OF_PEAK * 1e12 * m->tensor_rate / m->multiprocessors,
 		     rounds = (double)cost_rounds(work->tasks, blocks - movers),
 		     attending = rounds * work->operations / (double)work->tasks / rate,
-		     by_blocks = (work->link_bytes + work->own_bytes) /
-				 (1e9 * m->block_rate * movers),
+		     by_blocks =
+			     (work->link_bytes + work->own_bytes) / (1e9 * m->block_rate * movers),
 		     link = place->ranks > 2 ? m->link_all : m->link_pair,
 		     by_links = work->link_bytes / (1e9 * link),
 		     moving = by_blocks > by_links ? by_blocks : by_links;

@@ -33,13 +33,13 @@ extern const char *const attend_mask_names[];
 		.kind = WORKLOAD_DTYPE, .preset = "bf16", .problem = true                \
 	}
 
-#define ATTEND_TILE(candidate_)                                                                \
-	{                                                                                      \
-		.name = "tile", .letters = "MxNxD",                                            \
-		.help = "queries of a tile, keys of a step, columns of a head: one that is "   \
-			"built (default: the largest)",                                        \
-		.kind = WORKLOAD_SHAPE, .least = 1, .most = INT32_MAX, .heading = "tile",      \
-		.width = 12, .in_row = true, .stage = 1, .candidate = (candidate_)             \
+#define ATTEND_TILE(candidate_)                                                              \
+	{                                                                                    \
+		.name = "tile", .letters = "MxNxD",                                          \
+		.help = "queries of a tile, keys of a step, columns of a head: one that is " \
+			"built (default: the largest)",                                      \
+		.kind = WORKLOAD_SHAPE, .least = 1, .most = INT32_MAX, .heading = "tile",    \
+		.width = 12, .in_row = true, .stage = 1, .candidate = (candidate_)           \
 	}
 
 #endif

@@ -109,10 +109,10 @@ static void expect_element(reference_t *r, int64_t row, int64_t col, double *val
 		weight += fabs(x);
 	}
 	*value = seen > 0 ? sum / r->p_sum : 0;
-	*bound = seen > 0 ? (promised(problem->dtype) + (double)seen * 0x1p-24) * weight /
-						    r->p_sum +
-				    small
-			  : 0;
+	*bound = seen > 0
+			 ? (promised(problem->dtype) + (double)seen * 0x1p-24) * weight / r->p_sum +
+				   small
+			 : 0;
 }
 
 static void expect_row(const workload_expected_t *expected, int matrix, int64_t row,
@@ -181,8 +181,8 @@ tsr_status_t attend_expect(tsr_world_t *world, const workload_config_t *config,
 		reference_close(r ? &r->base : NULL);
 		return tsr_error(TSR_ERR_NO_MEMORY,
 				 "the host has no memory to verify with: %s for the keys",
-				 TSR_SIZE(2 * (size_t)(problem->kept * problem->keys *
-						       problem->dim) *
+				 TSR_SIZE(2 *
+					  (size_t)(problem->kept * problem->keys * problem->dim) *
 					  sizeof(double)));
 	}
 	*expected_out = &r->base;

@@ -10,7 +10,9 @@ static attend_query_t query_of(const workload_config_t *config, int ranks, int64
 	(void)ranks, (void)head;
 	return (attend_query_t){.at = {row, 0},
 				.key_head = row / c.queries / att_group(&c),
-				.seen = !c.causal || own > c.keys ? c.keys : own > 0 ? own : 0};
+				.seen = !c.causal || own > c.keys ? c.keys
+					: own > 0                 ? own
+								  : 0};
 }
 
 static tsr_pos_t key_of(const workload_config_t *config, int ranks, int64_t key_head, int64_t key)

@@ -24,9 +24,10 @@ static bool try_tile(const workload_config_t *config, const workload_place_t *pl
 
 static const workload_param_t params[] = {
 	[ATT_BATCH] = ATTEND_EXTENT("batch", "B", 1, "1", "sequences"),
-	[ATT_HEADS] = ATTEND_EXTENT("heads", "H", 1, "16", "heads of Q; ranks divide batch and heads"),
+	[ATT_HEADS] =
+		ATTEND_EXTENT("heads", "H", 1, "16", "heads of Q; ranks divide batch and heads"),
 	[ATT_KEY_HEADS] = ATTEND_EXTENT("key-heads", "H", 0, "0",
-				 "heads of K and V, a divisor of heads; 0: as many"),
+					"heads of K and V, a divisor of heads; 0: as many"),
 	[ATT_QUERIES] = ATTEND_EXTENT("queries", "N", 1, "1024", "queries of a head"),
 	[ATT_KEYS] = ATTEND_EXTENT("keys", "N", 0, "0", "keys of a head; 0: as many as queries"),
 	[ATT_DIM] = ATTEND_EXTENT("dim", "D", 1, "128", "columns of a head"),
@@ -77,8 +78,9 @@ static tsr_status_t check(const workload_config_t *config, int ranks)
 				 " key heads: take a divisor",
 				 c.heads, c.key_heads);
 	for (int i = 0; att_matrix(config, i, 0, 1, &whole); i++)
-		if (c.batch > ATTEND_MOST / c.heads || whole.rows / (c.batch * c.heads) > ATTEND_MOST ||
-		    whole.rows > ATTEND_MOST || !matrix_fits(whole.dtype, whole.rows, whole.cols))
+		if (c.batch > ATTEND_MOST / c.heads ||
+		    whole.rows / (c.batch * c.heads) > ATTEND_MOST || whole.rows > ATTEND_MOST ||
+		    !matrix_fits(whole.dtype, whole.rows, whole.cols))
 			return tsr_error(TSR_ERR_ARGUMENT,
 					 "%s of %" PRId64 " rows is too large: all heads together "
 					 "have 2^30 rows at most",
@@ -117,8 +119,7 @@ static tsr_status_t choose(const workload_config_t *config, const workload_place
 	*config_out = *config;
 	if (tile_is_automatic(c.tile)) {
 		c.tile = attend_largest_tile(KERNEL, c.dtype, c.dim);
-		config_out->value[ATT_TILE] =
-			(workload_value_t){{c.tile.m, c.tile.n, c.tile.k}};
+		config_out->value[ATT_TILE] = (workload_value_t){{c.tile.m, c.tile.n, c.tile.k}};
 	}
 	const int64_t heads = share_largest(c.batch * c.key_heads, place->ranks) * att_group(&c),
 		      pairs = (tiles_of(c.queries, c.tile.m) + 1) / 2,

@@ -38,12 +38,11 @@ static int choose_movers(const ring_config_t *c, const workload_place_t *place, 
 	const double s = (double)c->sequence, seen = c->causal ? s / 2 : s,
 		     positions = (double)ring_most_positions(c, ranks),
 		     /* of a rank before this one, early pieces alone are sent */
-		     sent = c->causal && c->pattern == RING_GATHER ? 0.75 : 1,
+		sent = c->causal && c->pattern == RING_GATHER ? 0.75 : 1,
 		     keys = 2 * positions * (double)(ring_all_key_heads(c) * c->dim);
 	const int64_t chunks = ring_all_key_heads(c) * ring_head_chunks(c, ranks);
 	const attend_work_t work = {
-		.operations =
-			4 * positions * (double)ring_all_heads(c) * seen * (double)c->dim,
+		.operations = 4 * positions * (double)ring_all_heads(c) * seen * (double)c->dim,
 		.tasks = most_tasks(c, ranks),
 		.link_bytes = sent * keys * (double)tsr_dtype_bytes(c->dtype) * (ranks - 1),
 		.chunks = chunks * (c->pattern == RING_GATHER ? ranks - 1 : 1)};

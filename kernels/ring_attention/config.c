@@ -86,8 +86,8 @@ int64_t ring_head_chunks(const ring_config_t *c, int ranks)
 
 int64_t ring_head_rows(const ring_config_t *c, int ranks)
 {
-	const int64_t rows = c->pattern == RING_ROTATE ? ring_most_positions(c, ranks)
-						       : c->sequence;
+	const int64_t rows =
+		c->pattern == RING_ROTATE ? ring_most_positions(c, ranks) : c->sequence;
 	return matrix_pitch(c->dtype, rows * c->dim) / c->dim;
 }
 

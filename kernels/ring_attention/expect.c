@@ -23,8 +23,8 @@ static attend_query_t query_of(const workload_config_t *config, int ranks, int64
 	const ring_config_t c = ring_config_of(config);
 	int rank = 0;
 	(void)head;
-	while (row >= ring_all_heads(&c) *
-			      (ring_share(&c, rank, ranks).first + ring_share(&c, rank, ranks).count))
+	while (row >= ring_all_heads(&c) * (ring_share(&c, rank, ranks).first +
+					    ring_share(&c, rank, ranks).count))
 		rank++;
 	const ring_share_t share = ring_share(&c, rank, ranks);
 	const int64_t within = row - ring_all_heads(&c) * share.first, own = within % share.count,

@@ -167,7 +167,8 @@ static void set_exchange(plan_t *plan)
 	args->v = matrix_view(buffer[BUFFER_V].data, c->dtype, rows, c->dim);
 	args->deal = attend_deal(ring_tiles(c, plan->rank, plan->ranks), ring_all_heads(c),
 				 c->causal, computing_blocks(c));
-	args->early_tiles = (uint32_t)tiles_of(ring_share(c, plan->rank, plan->ranks).early, c->tile.m);
+	args->early_tiles =
+		(uint32_t)tiles_of(ring_share(c, plan->rank, plan->ranks).early, c->tile.m);
 	args->chunk_rows = (int32_t)c->chunk_rows;
 	args->head_chunks = (int32_t)ring_head_chunks(c, plan->ranks);
 	args->head_rows = (int32_t)ring_head_rows(c, plan->ranks);

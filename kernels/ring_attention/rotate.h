@@ -61,8 +61,8 @@ TSR_FN int ring_rotate_gate(tsr_coop_t *loader, tsr_span_t keys, const void *ctx
 	const int source = (int)keys.diagonal,
 		  is_own = keys.mask == TSR_MASK_CAUSAL || source == a->me;
 	const uint32_t head = (uint32_t)keys.kv.row / (uint32_t)a->head_rows;
-	const int32_t key_head = (int32_t)(head % (uint32_t)a->key_heads),
-		      begin = (int32_t)keys.k0, last = ((int32_t)keys.k1 - 1) / a->chunk_rows;
+	const int32_t key_head = (int32_t)(head % (uint32_t)a->key_heads), begin = (int32_t)keys.k0,
+		      last = ((int32_t)keys.k1 - 1) / a->chunk_rows;
 	int32_t chunk = begin > 0 ? (begin - 1) / a->chunk_rows + 1 : 0;
 	for (; !is_own && chunk <= last; chunk++)
 		tsr_wait(loader, ring_come(a, source, key_head, chunk), run->epoch,
@@ -71,11 +71,8 @@ TSR_FN int ring_rotate_gate(tsr_coop_t *loader, tsr_span_t keys, const void *ctx
 }
 
 /* the host allocates so much for each */
-typedef char ring_state_is_as_large[TSR_STATE_BYTES(tile) ==
-						    ATTEND_STATE_BYTES(TSR_TILE_M(tile),
-								       TSR_TILE_N(tile))
-					    ? 1
-					    : -1];
+typedef char ring_state_is_as_large
+	[TSR_STATE_BYTES(tile) == ATTEND_STATE_BYTES(TSR_TILE_M(tile), TSR_TILE_N(tile)) ? 1 : -1];
 
 /** The place of the state of a block's `number`-th tile. */
 TSR_FN TSR_HEAP unsigned char *ring_state(const ring_run_t *run)

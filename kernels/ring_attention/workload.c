@@ -53,12 +53,13 @@ static const workload_param_t params[] = {
 			      .width = 6,
 			      .stage = 2,
 			      .candidate = try_movers},
-	[RING_CHUNK_ROWS] = {.name = "chunk-rows",
-			     .letters = "R",
-			     .help = "positions of the chunks of a key head, of keys and of values, "
-				     "that are sent; each has a flag (default: 256 KiB of keys)",
-			     .least = 1,
-			     .most = INT32_MAX},
+	[RING_CHUNK_ROWS] =
+		{.name = "chunk-rows",
+		 .letters = "R",
+		 .help = "positions of the chunks of a key head, of keys and of values, "
+			 "that are sent; each has a flag (default: 256 KiB of keys)",
+		 .least = 1,
+		 .most = INT32_MAX},
 	{.name = NULL},
 };
 
@@ -153,8 +154,8 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 	static const int meetings[RING_PATTERNS] = {
 		[RING_BULK_SYNCHRONOUS] = 2, [RING_GATHER] = 1, [RING_ROTATE] = 0};
 	const ring_config_t c = ring_config_of(config);
-	const double queries = (double)ring_share(&c, rank, ranks).count *
-			       (double)ring_all_heads(&c),
+	const double queries =
+			     (double)ring_share(&c, rank, ranks).count * (double)ring_all_heads(&c),
 		     element = (double)tsr_dtype_bytes(c.dtype),
 		     keys = (double)c.sequence * (double)ring_all_key_heads(&c) * (double)c.dim,
 		     others = come_of(&c, rank, ranks),
@@ -162,8 +163,8 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 				      ? queries * (double)(c.dim + 2) * sizeof(float) * (ranks - 1)
 				      : 0;
 	return (workload_cost_t){
-		.operations = 4 * (double)ring_all_heads(&c) * pairs_of(&c, rank, ranks) *
-			      (double)c.dim,
+		.operations =
+			4 * (double)ring_all_heads(&c) * pairs_of(&c, rank, ranks) * (double)c.dim,
 		.memory_bytes = element * (2 * queries * (double)c.dim + 2 * keys) +
 				queries * sizeof(float),
 		.link_bytes = 2 * element * sent_of(&c, rank, ranks),

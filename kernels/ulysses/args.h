@@ -26,16 +26,16 @@ typedef struct uly_args {
 	float scale;
 	int32_t causal;
 	int32_t batch;
-	int32_t share;     /* so many heads of Q in turn have one key head */
-	int32_t dim;       /* columns of a head */
-	int32_t step;      /* of uly_exchange */
-	int32_t me, ranks; /* this rank, and their number */
+	int32_t share;      /* so many heads of Q in turn have one key head */
+	int32_t dim;        /* columns of a head */
+	int32_t step;       /* of uly_exchange */
+	int32_t me, ranks;  /* this rank, and their number */
 	int32_t heads_here; /* of this rank, of Q */
 	attend_deal_t deal; /* of this rank's tiles to its computing blocks */
 	/* A chunk: rows of a rank's positions in one sequence, with the heads of a group. */
-	int32_t chunk_rows, group;   /* positions, and key heads, of a chunk; the last have fewer */
-	int32_t row_chunks, groups;  /* number of chunks of the most positions, and key heads */
-	int32_t tiles;               /* of queries that cover the most positions of any rank */
+	int32_t chunk_rows, group;  /* positions, and key heads, of a chunk; the last have fewer */
+	int32_t row_chunks, groups; /* number of chunks of the most positions, and key heads */
+	int32_t tiles;              /* of queries that cover the most positions of any rank */
 	int32_t position[TSR_MAX_RANKS + 1]; /* each rank's first; behind the last rank, all */
 	int32_t key_head[TSR_MAX_RANKS + 1]; /* the same of key heads */
 	/* the epoch for which a chunk is here (READY): uly_come */

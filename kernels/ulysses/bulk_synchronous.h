@@ -52,8 +52,9 @@ TSR_KERNEL(uly_attend, uly_args_t, a)
 {
 	uly_run_t run = {a, 0, (uint32_t)tsr_block_index(block)};
 	tsr_role(block, "compute");
-	tsr_attend(tile, block, a->heads[ULY_OF_Q], a->heads[ULY_OF_K], a->heads[ULY_OF_V], a->scale,
-		   uly_tasks(&run), uly_span, TSR_NO_KEYS_GATE, TSR_NO_START, uly_store_here, &run);
+	tsr_attend(tile, block, a->heads[ULY_OF_Q], a->heads[ULY_OF_K], a->heads[ULY_OF_V],
+		   a->scale, uly_tasks(&run), uly_span, TSR_NO_KEYS_GATE, TSR_NO_START,
+		   uly_store_here, &run);
 }
 
 #endif

@@ -53,13 +53,13 @@ static int choose_senders(const uly_config_t *c, const workload_place_t *place, 
 		     heads = (double)(c->batch * share_largest(c->key_heads, ranks)),
 		     given = element * (double)(c->batch * share_largest(c->sequence, ranks)) *
 			     (double)((uly_share(c) + 2) * c->key_heads * c->dim);
-	const attend_work_t work = {
-		.operations = 4 * heads * (double)uly_share(c) * s * (c->causal ? s / 2 : s) *
-			      (double)c->dim,
-		.tasks = most_tasks(c, ranks),
-		.link_bytes = given * (ranks - 1) / ranks,
-		.own_bytes = given / ranks,
-		.chunks = c->batch * uly_groups(c, ranks) * uly_row_chunks(c, ranks) * ranks};
+	const attend_work_t work = {.operations = 4 * heads * (double)uly_share(c) * s *
+						  (c->causal ? s / 2 : s) * (double)c->dim,
+				    .tasks = most_tasks(c, ranks),
+				    .link_bytes = given * (ranks - 1) / ranks,
+				    .own_bytes = given / ranks,
+				    .chunks = c->batch * uly_groups(c, ranks) *
+					      uly_row_chunks(c, ranks) * ranks};
 	if (c->pattern == ULY_BULK_SYNCHRONOUS)
 		return 0;
 	return c->comm_blocks > 0 ? c->comm_blocks : attend_movers(place, &work, most);

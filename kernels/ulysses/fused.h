@@ -92,8 +92,7 @@ TSR_FN void uly_send(tsr_coop_t *block, const uly_run_t *run, int index, int cou
 	for (int32_t i = index; i < uly_chunk_count(a); i += count) {
 		const uly_chunk_t chunk = uly_chunk_at(a, i);
 		uly_put_in(block, a, chunk);
-		tsr_signal(block,
-			   uly_come(a, a->me, chunk.sequence, chunk.group, chunk.rows),
+		tsr_signal(block, uly_come(a, a->me, chunk.sequence, chunk.group, chunk.rows),
 			   run->epoch, TSR_SIGNAL_SET, chunk.target);
 	}
 }

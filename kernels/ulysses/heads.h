@@ -102,8 +102,8 @@ TSR_FN uly_chunk_t uly_chunk_at(const uly_args_t *a, int32_t index)
 {
 	const int32_t ranks = a->ranks, place = index / ranks, above = place / a->row_chunks;
 	const int after = a->me + 1 + index % ranks;
-	const uly_chunk_t chunk = {above / a->groups, above % a->groups, place % a->row_chunks, a->me,
-				   after < ranks ? after : after - ranks};
+	const uly_chunk_t chunk = {above / a->groups, above % a->groups, place % a->row_chunks,
+				   a->me, after < ranks ? after : after - ranks};
 	return chunk;
 }
 

@@ -8,10 +8,10 @@
 
 /* The buffers of a plan. Those from BUFFER_HEADS on depend on more than the problem. */
 enum {
-	BUFFER_GIVEN,                         /* Q, K and V, */
-	BUFFER_O = BUFFER_GIVEN + ULY_INPUTS, /* and O, of this rank's positions */
-	BUFFER_SYNC,                          /* the handshake */
-	BUFFER_HEADS,                         /* Q, K and V of this rank's heads, */
+	BUFFER_GIVEN,                              /* Q, K and V, */
+	BUFFER_O = BUFFER_GIVEN + ULY_INPUTS,      /* and O, of this rank's positions */
+	BUFFER_SYNC,                               /* the handshake */
+	BUFFER_HEADS,                              /* Q, K and V of this rank's heads, */
 	BUFFER_RESULT = BUFFER_HEADS + ULY_INPUTS, /* and in bulk-synchronous O */
 	BUFFER_COME,                               /* flags of chunks */
 	BUFFERS
@@ -59,15 +59,16 @@ static int64_t most_columns(const uly_config_t *c, int matrix, int ranks)
 /** Takes the configuration, and describes the buffers. */
 static void prepare(plan_t *plan)
 {
-	static const char *const given[] = {"Q", "K", "V", "O"},
-				 *const heads[] = {"ulysses.q", "ulysses.k", "ulysses.v",
-						   "ulysses.result"};
+	static const char *const given[] = {"Q", "K", "V", "O"}, *const heads[] = {
+									 "ulysses.q", "ulysses.k",
+									 "ulysses.v",
+									 "ulysses.result"};
 	const uly_config_t config = uly_config_of(&plan->config), *c = &config;
 	const int ranks = plan->ranks;
 	const int64_t rows = c->batch * share_largest(c->sequence, ranks),
 		      all_rows = exchanges(c, ranks) ? c->batch * c->sequence : 0;
-	const size_t flags = (size_t)(ranks * c->batch * uly_groups(c, ranks) *
-				      uly_row_chunks(c, ranks));
+	const size_t flags =
+		(size_t)(ranks * c->batch * uly_groups(c, ranks) * uly_row_chunks(c, ranks));
 	memset(plan->buffer, 0, sizeof plan->buffer);
 	for (int i = 0; i < ULY_MATRICES; i++) {
 		const bool is_kept = i == ULY_O && c->pattern != ULY_BULK_SYNCHRONOUS;
@@ -149,9 +150,9 @@ static void set_exchange(plan_t *plan)
 	args->row_chunks = (int32_t)uly_row_chunks(c, plan->ranks);
 	args->groups = (int32_t)uly_groups(c, plan->ranks);
 	args->tiles = (int32_t)uly_tiles(c, plan->ranks);
-	args->deal = attend_deal(plan->ranks * uly_tiles(c, plan->ranks),
-				 c->batch * args->heads_here, c->causal,
-				 c->blocks - c->comm_blocks);
+	args->deal =
+		attend_deal(plan->ranks * uly_tiles(c, plan->ranks), c->batch * args->heads_here,
+			    c->causal, c->blocks - c->comm_blocks);
 	args->come = (TSR_HEAP uint64_t *)plan->buffer[BUFFER_COME].data;
 }
 

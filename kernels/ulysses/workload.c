@@ -54,12 +54,13 @@ static const workload_param_t params[] = {
 			     .width = 6,
 			     .stage = 2,
 			     .candidate = try_senders},
-	[ULY_CHUNK_ROWS] = {.name = "chunk-rows",
-			    .letters = "R",
-			    .help = "positions of a chunk, which has a flag (default: 512 KiB of Q, "
-				    "or a quarter of a rank's positions)",
-			    .least = 1,
-			    .most = INT32_MAX},
+	[ULY_CHUNK_ROWS] =
+		{.name = "chunk-rows",
+		 .letters = "R",
+		 .help = "positions of a chunk, which has a flag (default: 512 KiB of Q, "
+			 "or a quarter of a rank's positions)",
+		 .least = 1,
+		 .most = INT32_MAX},
 	[ULY_GROUP] = {.name = "group-heads",
 		       .letters = "G",
 		       .help = "key heads of a chunk (default: as many as make rows of 4 KiB in Q)",
@@ -117,7 +118,7 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 		     others = (double)c.key_heads - key_heads,
 		     pairs = c.causal ? s * (s + 1) / 2 : s * s,
 		     /* bytes of a head at all positions of one kind, for each position */
-		     unit = (double)c.batch * (double)c.dim * (double)tsr_dtype_bytes(c.dtype),
+		unit = (double)c.batch * (double)c.dim * (double)tsr_dtype_bytes(c.dtype),
 		     inputs = (share + 2) * s * key_heads,
 		     results = is_bulk ? share * s * key_heads : 0;
 	return (workload_cost_t){
