@@ -1,7 +1,8 @@
 /*
  * What workloads choose where parameters are left to them: tile, blocks and the
  * like, for some 200 shapes in three dtypes, on one, two, four and eight devices
- * of three kinds. kernels/NAME/golden/choices.txt holds it: of some shapes every
+ * of three kinds. Where a workload has a sequence in place of a shape, that is the
+ * shape's first extent, and the others give the numbers of heads and of sequences. kernels/NAME/golden/choices.txt holds it: of some shapes every
  * choice, of all of them a digest for each pattern and kind of device.
  *
  * With TSR_CHOICES=FOLDER the test writes FOLDER/NAME.txt, the golden file, and
@@ -83,6 +84,26 @@ static int param_of(const workload_t *w, const char *name)
 	return -1;
 }
 
+enum { MOST_HEADS = 61, MOST_BATCH = 13 }; /* prime: extents above are powers of 2 */
+
+/** Whether the workload has one of the problems that are tried. */
+static bool has_problem(const workload_t *w)
+{
+	return param_of(w, "shape") >= 0 || param_of(w, "sequence") >= 0;
+}
+
+static void set_problem(const workload_t *w, workload_value_t shape, workload_config_t *config)
+{
+	const int place = param_of(w, "shape");
+	if (place >= 0) {
+		config->value[place] = shape;
+		return;
+	}
+	config->value[param_of(w, "sequence")].x[0] = shape.x[0];
+	config->value[param_of(w, "heads")].x[0] = 1 + shape.x[1] % MOST_HEADS;
+	config->value[param_of(w, "batch")].x[0] = 1 + shape.x[2] % MOST_BATCH;
+}
+
 static workload_config_t config_for(const workload_t *w, int64_t pattern, workload_value_t shape,
 				    tsr_dtype_t dtype)
 {
@@ -94,7 +115,7 @@ static workload_config_t config_for(const workload_t *w, int64_t pattern, worklo
 						       &config.value[i]),
 				     TSR_OK);
 	config.pattern = pattern;
-	config.value[param_of(w, "shape")] = shape;
+	set_problem(w, shape, &config);
 	config.value[param_of(w, "dtype")] = (workload_value_t){{dtype}};
 	return config;
 }
@@ -270,7 +291,7 @@ Test(choices, are_what_they_were)
 	const workload_t *w;
 	int tried = 0;
 	for (int i = 0; (w = workload_at(i)) != NULL; i++)
-		if (w->choose && param_of(w, "shape") >= 0 && param_of(w, "dtype") >= 0) {
+		if (w->choose && has_problem(w) && param_of(w, "dtype") >= 0) {
 			try_workload(w);
 			tried++;
 		}
