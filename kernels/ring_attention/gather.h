@@ -104,9 +104,9 @@ TSR_FN tsr_tasks_t ring_gather_tasks(const ring_run_t *run)
 	return tasks;
 }
 
-/** A chunk of this rank's shard, and who gets it. */
+/** A chunk of this rank's shard, and who gets it; `rows`: from its first to the last one seen. */
 typedef struct ring_parcel {
-	int32_t key_head, chunk, peer;
+	int32_t key_head, chunk, peer, rows;
 } ring_parcel_t;
 
 /** How many there are, and the `index`-th: of the first heads first, and to the next ranks. */
@@ -117,27 +117,27 @@ TSR_FN int32_t ring_parcels(const ring_args_t *a)
 
 TSR_FN ring_parcel_t ring_parcel_at(const ring_args_t *a, int32_t index)
 {
-	const int32_t number = index / (a->ranks - 1), before = a->me - 1 - index % (a->ranks - 1);
-	const ring_parcel_t parcel = {number / a->head_chunks, number % a->head_chunks,
-				      before < 0 ? before + a->ranks : before};
+	const int32_t number = index / (a->ranks - 1), chunk = number % a->head_chunks,
+		      before = a->me - 1 - index % (a->ranks - 1),
+		      peer = before < 0 ? before + a->ranks : before;
+	const ring_parcel_t parcel = {number / a->head_chunks, chunk, peer,
+				      ring_seen(a, peer, a->me) - chunk * a->chunk_rows};
 	return parcel;
 }
 
-/** Puts it to its place there, if its rank sees it. */
+/** Puts it to its place there. */
 TSR_FN void ring_put_parcel(tsr_coop_t *block, const ring_args_t *a, ring_parcel_t parcel)
 {
-	const int32_t skip = parcel.chunk * a->chunk_rows,
-		      row = parcel.key_head * a->head_rows + skip;
+	const int32_t row = parcel.key_head * a->head_rows + parcel.chunk * a->chunk_rows;
 	ring_put(block, a, row + ring_place(a, parcel.peer, a->me),
-		 row + ring_place(a, a->me, a->me), ring_seen(a, parcel.peer, a->me) - skip,
-		 parcel.peer);
+		 row + ring_place(a, a->me, a->me), parcel.rows, parcel.peer);
 }
 
 /**
- * Sending block `index` of `count`: puts chunks in the order in which the other
- * ranks need them. The signal's partner is ring_gather_gate on the receiver
- * (litmus: MP.rel.acq.diffGPU-ss). The wait's partner is handshake_retire in
- * ring_gather on the receiver, after which what its last run has read is
+ * Sending block `index` of `count`: puts the chunks that are seen, in the order in
+ * which the other ranks need them. The signal's partner is ring_gather_gate on the
+ * receiver (litmus: MP.rel.acq.diffGPU-ss). The wait's partner is handshake_retire
+ * in ring_gather on the receiver, after which what its last run has read is
  * overwritten (LB.retired.diffGPU-ss).
  */
 TSR_FN void ring_send(tsr_coop_t *block, const ring_run_t *run, int index, int count)
@@ -146,6 +146,8 @@ TSR_FN void ring_send(tsr_coop_t *block, const ring_run_t *run, int index, int c
 	tsr_role(block, "send");
 	for (int32_t i = index; i < ring_parcels(a); i += count) {
 		const ring_parcel_t parcel = ring_parcel_at(a, i);
+		if (parcel.rows <= 0)
+			continue;
 		tsr_wait(block, &a->sync->retired[parcel.peer], run->epoch, parcel.peer);
 		ring_put_parcel(block, a, parcel);
 		tsr_signal(block, ring_come(a, a->me, parcel.key_head, parcel.chunk), run->epoch,

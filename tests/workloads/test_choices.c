@@ -1,8 +1,9 @@
 /*
  * What workloads choose where parameters are left to them: tile, blocks and the
  * like, for some 200 shapes in three dtypes, on one, two, four and eight devices
- * of three kinds. Where a workload has a sequence in place of a shape, that is the
- * shape's first extent, and the others give the numbers of heads and of sequences. kernels/NAME/golden/choices.txt holds it: of some shapes every
+ * of three kinds. Where a workload has a sequence in place of a shape, that is
+ * the shape's first extent, and the others give the numbers of heads and of
+ * sequences. kernels/NAME/golden/choices.txt holds it: of some shapes every
  * choice, of all of them a digest for each pattern and kind of device.
  *
  * With TSR_CHOICES=FOLDER the test writes FOLDER/NAME.txt, the golden file, and
