@@ -136,19 +136,19 @@ TSR_FN void ring_put_parcel(tsr_coop_t *block, const ring_args_t *a, ring_parcel
 /**
  * Sending block `index` of `count`: puts the chunks that are seen, in the order in
  * which the other ranks need them. The signal's partner is ring_gather_gate on the
- * receiver (litmus: MP.rel.acq.diffGPU-ss). The wait's partner is handshake_retire
- * in ring_gather on the receiver, after which what its last run has read is
- * overwritten (LB.retired.diffGPU-ss).
+ * receiver (litmus: MP.rel.acq.diffGPU-ss). The partner of handshake_await is
+ * handshake_retire in ring_gather on the receivers, after which what their last
+ * runs have read is overwritten (LB.retired.diffGPU-ss).
  */
 TSR_FN void ring_send(tsr_coop_t *block, const ring_run_t *run, int index, int count)
 {
 	const ring_args_t *a = run->args;
 	tsr_role(block, "send");
+	handshake_await(block, a->sync->retired, run->epoch);
 	for (int32_t i = index; i < ring_parcels(a); i += count) {
 		const ring_parcel_t parcel = ring_parcel_at(a, i);
 		if (parcel.rows <= 0)
 			continue;
-		tsr_wait(block, &a->sync->retired[parcel.peer], run->epoch, parcel.peer);
 		ring_put_parcel(block, a, parcel);
 		tsr_signal(block, ring_come(a, a->me, parcel.key_head, parcel.chunk), run->epoch,
 			   TSR_SIGNAL_SET, parcel.peer);

@@ -144,24 +144,24 @@ TSR_FN void ring_rotate_end(tsr_coop_t *me, tile_state_t *state, tsr_span_t span
 
 /**
  * Moving block `index` of `count`, at step `step`: puts the shard that this rank
- * holds to the next one, and signals each chunk. The first wait is for the chunk
- * to arrive here; its partner is this signal on the rank before (litmus:
- * MP.rel.acq.diffGPU-ss). The second is for the place; its partners on the next
- * rank are the signal that begins its run, and ring_release
- * (LB.retired.diffGPU-ss). This signal's partners are ring_rotate_gate, and the
- * first wait, on the next rank.
+ * holds to the next one, and signals each chunk. The first wait is for the place;
+ * its partners on the next rank are the signal that begins its run, and
+ * ring_release (litmus: LB.retired.diffGPU-ss). The second is for the chunk to
+ * arrive here; its partner is this signal on the rank before
+ * (MP.rel.acq.diffGPU-ss). This signal's partners are ring_rotate_gate, and the
+ * second wait, on the next rank.
  */
 TSR_FN void ring_pass_on(tsr_coop_t *block, const ring_run_t *run, int step, int index, int count)
 {
 	const ring_args_t *a = run->args;
 	const int source = ring_source(a, step), next = tsr_peer(block, 1);
+	tsr_wait(block, &a->passed[step > 1 ? step - 1 : 0], run->epoch, next);
 	for (int32_t i = index; i < a->key_heads * a->head_chunks; i += count) {
 		const int32_t key_head = i / a->head_chunks, chunk = i % a->head_chunks,
 			      skip = chunk * a->chunk_rows, row = key_head * a->head_rows + skip;
 		TSR_HEAP uint64_t *come = ring_come(a, source, key_head, chunk);
 		if (step > 0)
 			tsr_wait(block, come, run->epoch, ring_source(a, 1));
-		tsr_wait(block, &a->passed[step > 1 ? step - 1 : 0], run->epoch, next);
 		ring_put(block, a, ring_held(a, step + 1) + row, ring_held(a, step) + row,
 			 ring_positions(a, source) - skip, next);
 		tsr_signal(block, come, run->epoch, TSR_SIGNAL_SET, next);
