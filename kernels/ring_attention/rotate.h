@@ -98,10 +98,16 @@ TSR_FN void ring_rotate_start(tsr_coop_t *me, tile_state_t *state, tsr_span_t sp
 
 /* ------------------------------------------------------------ between ranks */
 
+/** Whether the rank before waits for this one at step `step`: it overwrites the place later. */
+TSR_FN int ring_is_awaited(const ring_args_t *a, int step)
+{
+	return step > 0 && step + 2 < a->ranks;
+}
+
 /**
  * Says that this block has no more use for what the rank holds at step `step`.
  * The last block tells the rank before this one, which waits for it before it
- * overwrites the place two steps later; at the last steps nobody does.
+ * overwrites the place two steps later.
  * The adds are partners of each other: the last one acquires what the others have
  * read and released (litmus: MP.rmw.sameGPU-aa), and its signal passes that on.
  * Partner:    the wait of ring_pass_on on the rank before. Litmus:
@@ -110,8 +116,6 @@ TSR_FN void ring_rotate_start(tsr_coop_t *me, tile_state_t *state, tsr_span_t sp
 TSR_FN void ring_release(tsr_coop_t *block, const ring_run_t *run, int step)
 {
 	const ring_args_t *a = run->args;
-	if (step < 1 || step + 2 >= a->ranks)
-		return;
 	const uint64_t before = tsr_atomic_add(block, &a->left[step], (uint64_t)1, a->me,
 					       TSR_ACQ_REL, TSR_SCOPE_DEVICE);
 	if (before + 1 < (uint64_t)tsr_block_count(block))
@@ -137,7 +141,8 @@ TSR_FN void ring_rotate_end(tsr_coop_t *me, tile_state_t *state, tsr_span_t span
 	if (run->number < attend_count(&a->deal, run->block))
 		return;
 	tsr_fence(me, TSR_ACQ_REL, TSR_SCOPE_BLOCK);
-	ring_release(me, run, run->step);
+	if (ring_is_awaited(a, run->step))
+		ring_release(me, run, run->step);
 	run->number = 0;
 	run->step++;
 }
@@ -178,7 +183,8 @@ TSR_FN void ring_turn(tsr_coop_t *block, ring_run_t *run)
 	tsr_attend(tile, block, a->q, a->k, a->v, a->scale, tasks, ring_rotate_span,
 		   ring_rotate_gate, ring_rotate_start, ring_rotate_end, run);
 	for (int step = 0; count == 0 && step < a->ranks; step++)
-		ring_release(block, run, step);
+		if (ring_is_awaited(a, step))
+			ring_release(block, run, step);
 }
 
 /**
@@ -198,7 +204,8 @@ TSR_KERNEL(ring_rotate, ring_args_t, a)
 		for (int step = 0; step + 1 < a->ranks; step++) {
 			ring_pass_on(block, &run, step, index - computing,
 				     tsr_block_count(block) - computing);
-			ring_release(block, &run, step);
+			if (ring_is_awaited(a, step))
+				ring_release(block, &run, step);
 		}
 	}
 	handshake_leave(block, a->sync, run.epoch);
