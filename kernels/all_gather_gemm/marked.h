@@ -134,7 +134,7 @@ TSR_KERNEL(agg_marked, agg_args_t, a)
 		agg_put_rows(block, &run, index - computing, senders);
 		agg_take_rows(block, &run, index - computing, senders);
 	}
-	handshake_leave(block, a->sync, run.epoch);
+	handshake_leave(block, a->sync);
 }
 
 #endif

@@ -48,7 +48,7 @@ TSR_KERNEL(agg_push, agg_args_t, a)
 		agg_multiply(block, &run);
 	else
 		agg_send(block, &run, index - computing, tsr_block_count(block) - computing);
-	handshake_leave(block, a->sync, run.epoch);
+	handshake_leave(block, a->sync);
 }
 
 #endif

@@ -11,8 +11,10 @@
  * loaded the old epoch before the last one stores the new. Litmus:
  * LB.ra.sameGPU-aa.
  */
-TSR_FN void handshake_leave(tsr_coop_t *block, TSR_HEAP handshake_t *state, uint64_t epoch)
+TSR_FN void handshake_leave(tsr_coop_t *block, TSR_HEAP handshake_t *state)
 {
+	/* loaded anew: it would take registers from the main loop */
+	const uint64_t epoch = handshake_epoch(block, state);
 	uint64_t before = tsr_atomic_add(block, &state->finished, (uint64_t)1, tsr_rank(block),
 					 TSR_ACQ_REL, TSR_SCOPE_DEVICE);
 	if (before + 1 == (uint64_t)tsr_block_count(block))

@@ -167,7 +167,7 @@ TSR_KERNEL(ring_gather, ring_args_t, a)
 	} else {
 		ring_send(block, &run, index - computing, tsr_block_count(block) - computing);
 	}
-	handshake_leave(block, a->sync, run.epoch);
+	handshake_leave(block, a->sync);
 }
 
 #endif

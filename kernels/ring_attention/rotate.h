@@ -208,7 +208,7 @@ TSR_KERNEL(ring_rotate, ring_args_t, a)
 				ring_release(block, &run, step);
 		}
 	}
-	handshake_leave(block, a->sync, run.epoch);
+	handshake_leave(block, a->sync);
 }
 
 #endif
