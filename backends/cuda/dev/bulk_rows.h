@@ -14,11 +14,11 @@ enum {
 	TSR_CUDA_BULK_STAGES = 6,
 	TSR_CUDA_BULK_PIECE = 16 << 10,
 	/* shorter rows are too many pieces, and fewer bytes are not worth the start */
-	TSR_CUDA_BULK_ROW_LEAST = 4 << 10,
+	TSR_CUDA_BULK_ROW_LEAST = 2 << 10,
 	TSR_CUDA_BULK_LEAST = 64 << 10
 };
 
-/** The pieces of rows, in order. */
+/** The pieces of rows, in order: rows, or parts of longer ones. */
 typedef struct tsr_cuda_pieces {
 	const char *src;
 	char *dst;
@@ -42,18 +42,44 @@ TSR_DEV void tsr_cuda_next_piece(tsr_cuda_pieces_t *at, const tsr_gpu_rows_of_by
 	at->rows--;
 }
 
-/** Loads the next piece to a stage, if there is one. Partner: tsr_cuda_move_pieces. */
-TSR_DEV void tsr_cuda_load_piece(tsr_cuda_pieces_t *at, const tsr_gpu_rows_of_bytes_t &job,
+/** How many pieces a stage holds next: one, or as many whole rows as it has room for. */
+TSR_DEV uint32_t tsr_cuda_pieces_of_stage(const tsr_cuda_pieces_t *at, int64_t row_bytes)
+{
+	const int64_t room = row_bytes < TSR_CUDA_BULK_PIECE ? TSR_CUDA_BULK_PIECE / row_bytes : 1;
+	return (uint32_t)(at->rows < room ? at->rows : room);
+}
+
+/** Loads the next pieces to a stage, if there are any. Partner: tsr_cuda_move_pieces. */
+TSR_DEV void tsr_cuda_load_stage(tsr_cuda_pieces_t *at, const tsr_gpu_rows_of_bytes_t &job,
 				 uint32_t stages, uint32_t loaded, uint32_t stage)
 {
 	if (at->rows <= 0)
 		return;
 	const uint32_t bytes = tsr_cuda_piece_bytes(at, job.row_bytes),
-		       barrier = loaded + 8 * stage;
-	tsr_cuda_mbarrier_expect(barrier, bytes);
-	tsr_cuda_bulk_load(stages + stage * TSR_CUDA_BULK_PIECE, at->src + at->byte, bytes,
-			   barrier);
-	tsr_cuda_next_piece(at, job);
+		       barrier = loaded + 8 * stage,
+		       count = tsr_cuda_pieces_of_stage(at, job.row_bytes);
+	uint32_t to = stages + stage * TSR_CUDA_BULK_PIECE;
+	tsr_cuda_mbarrier_expect(barrier, count * bytes);
+	TSR_GPU_NO_UNROLL
+	for (uint32_t i = 0; i < count; i++, to += bytes) {
+		tsr_cuda_bulk_load(to, at->src + at->byte, bytes, barrier);
+		tsr_cuda_next_piece(at, job);
+	}
+}
+
+/** Stores the pieces of a stage that has arrived. */
+TSR_DEV void tsr_cuda_store_stage(tsr_cuda_pieces_t *at, const tsr_gpu_rows_of_bytes_t &job,
+				  uint32_t stages, uint32_t stage)
+{
+	const uint32_t bytes = tsr_cuda_piece_bytes(at, job.row_bytes),
+		       count = tsr_cuda_pieces_of_stage(at, job.row_bytes);
+	uint32_t from = stages + stage * TSR_CUDA_BULK_PIECE;
+	TSR_GPU_NO_UNROLL
+	for (uint32_t i = 0; i < count; i++, from += bytes) {
+		tsr_cuda_bulk_store(at->dst + at->byte, from, bytes);
+		tsr_cuda_next_piece(at, job);
+	}
+	tsr_cuda_bulk_stores_close();
 }
 
 /**
@@ -71,17 +97,15 @@ TSR_DEV void tsr_cuda_move_pieces(const tsr_gpu_rows_of_bytes_t &job, uint32_t s
 	tsr_cuda_mbarrier_publish();
 	tsr_cuda_before_engine(); /* it must see barriers, and what is to be copied */
 	for (uint32_t stage = 0; stage + 1 < count; stage++)
-		tsr_cuda_load_piece(&loads, job, stages, loaded, stage);
+		tsr_cuda_load_stage(&loads, job, stages, loaded, stage);
 	uint32_t stage = 0, parity = 0;
 	TSR_GPU_NO_UNROLL
 	while (stores.rows > 0) {
 		/* partner: the engine, which completes the phase with the last byte */
 		tsr_cuda_mbarrier_wait(loaded + 8 * stage, parity);
-		tsr_cuda_bulk_store(stores.dst + stores.byte, stages + stage * TSR_CUDA_BULK_PIECE,
-				    tsr_cuda_piece_bytes(&stores, job.row_bytes));
-		tsr_cuda_next_piece(&stores, job);
+		tsr_cuda_store_stage(&stores, job, stages, stage);
 		tsr_cuda_bulk_stores_read<1>();
-		tsr_cuda_load_piece(&loads, job, stages, loaded,
+		tsr_cuda_load_stage(&loads, job, stages, loaded,
 				    stage == 0 ? count - 1 : stage - 1);
 		parity ^= stage + 1 == count;
 		stage = stage + 1 == count ? 0 : stage + 1;
