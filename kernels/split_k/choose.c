@@ -3,29 +3,6 @@
 #include "kernels/host/share.h"
 #include "kernels/split_k/split_k.h"
 
-/*
- * Bands if finished tiles go to all ranks. With one band, all of them are sent
- * while a rank's own chunk is computed, which comes last; with eight, an eighth.
- * So one is enough if that takes long enough. On two H100s one band is the best
- * or as good as any down to half of that time: 4096 cubed takes 157 us with one
- * and 187 with eight, 32768 cubed 57 and 67 ms, because with several a rank
- * waits for the other in every band.
- */
-enum { BANDS_TO_ALL = 8, BEHIND_AT_MOST = 2 };
-
-static int choose_bands(const splitk_kind_t *kind, const splitk_config_t *c,
-			const workload_place_t *place)
-{
-	const double depth = (double)share_largest(c->k, place->ranks);
-	if (!kind->to_all || place->ranks == 1)
-		return 1;
-	if (!cost_knows_links(place->machine) || kind->patterns[c->pattern].has_senders)
-		return BANDS_TO_ALL;
-	const double computing = depth / place->device->resident_blocks,
-		     sending = cost_send(place->machine, place->ranks - 1).links;
-	return BEHIND_AT_MOST * computing >= sending ? 1 : BANDS_TO_ALL;
-}
-
 /**
  * The number of tiles of all chunks. Each chunk is covered by as many rows of
  * tiles as the largest one.
@@ -33,6 +10,39 @@ static int choose_bands(const splitk_kind_t *kind, const splitk_config_t *c,
 static int64_t tiles_of_all(const splitk_config_t *c, tile_size_t tile, int ranks)
 {
 	return ranks * tiles_of(share_largest(c->m, ranks), tile.m) * tiles_of(c->n, tile.n);
+}
+
+/*
+ * Bands if finished tiles go to all ranks. With one band, all of them are sent
+ * while a rank's own chunk is computed, which comes last; with eight, an eighth.
+ * But with several a rank waits for the others in every band. So one is enough if
+ * a chunk's sums are sent while another chunk is computed, and its results in
+ * twice that time. And a band of a chunk has a round of tiles at least.
+ *
+ * On two H100s, with one band and with eight: sums in bf16, 4096 cubed 157 and 187
+ * us, 8192 cubed 845 and 848, 32768 cubed 57 and 67 ms; in f32, 4096 cubed 209
+ * and 223 us, 8192 cubed 971 and 902, 16384 cubed 6496 and 6475.
+ */
+enum { BANDS_TO_ALL = 8, RESULTS_BEHIND = 2 };
+
+static int choose_bands(const splitk_kind_t *kind, const splitk_config_t *c,
+			const workload_place_t *place)
+{
+	const machine_t *machine = place->machine;
+	if (!kind->to_all || place->ranks == 1)
+		return 1;
+	if (!cost_knows_links(machine) || kind->patterns[c->pattern].has_senders)
+		return BANDS_TO_ALL;
+	const double computing = (double)share_largest(c->k, place->ranks) /
+				 place->device->resident_blocks,
+		     results = cost_send(machine, place->ranks - 1).links,
+		     sums = cost_send(machine, 1).links * (double)tsr_dtype_bytes(c->sums) /
+			    (double)tsr_dtype_bytes(c->dtype);
+	const int64_t rounds =
+		tiles_of_all(c, c->tile, place->ranks) / place->ranks / place->device->resident_blocks;
+	if ((RESULTS_BEHIND * computing >= results && computing >= sums) || rounds < 2)
+		return 1;
+	return rounds < BANDS_TO_ALL ? (int)rounds : BANDS_TO_ALL;
 }
 
 /** A configuration whose tile is to be chosen, and where it is to run. */
