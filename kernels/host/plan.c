@@ -27,6 +27,21 @@ static void leave_out_given(plan_t *plan)
 	}
 }
 
+/** The variants of the pattern's kernels, in the order of their launch. */
+static tsr_status_t find_kernels(plan_t *plan, const tsr_device_props_t *device)
+{
+	const workload_t *workload = plan->kind->workload;
+	tsr_status_t status = TSR_OK;
+	for (int i = 0; i < PLAN_KERNELS; i++) {
+		const char *name = workload->kernel(plan->config.pattern, i);
+		plan->kernels[i] = NULL;
+		if (name && status == TSR_OK)
+			status = variant_find(name, plan->dtype, plan->tile, device,
+					      &plan->kernels[i]);
+	}
+	return status;
+}
+
 /** Checks the configuration, makes the automatic choices and finds the kernels. */
 static tsr_status_t decide(plan_t *plan)
 {
@@ -46,10 +61,7 @@ static tsr_status_t decide(plan_t *plan)
 	plan->machine = place.machine;
 	plan->kind->prepare(plan);
 	leave_out_given(plan);
-	const char *const kernels[PLAN_KERNELS] = {workload->kernel(asked.pattern, 0),
-						   workload->kernel(asked.pattern, 1)};
-	return kernels[0] ? variants_find(kernels, plan->dtype, plan->tile, &device, plan->kernels)
-			  : TSR_OK;
+	return find_kernels(plan, &device);
 }
 
 static tsr_status_t check_heap(const plan_t *plan)

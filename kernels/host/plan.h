@@ -15,7 +15,7 @@
 
 enum {
 	PLAN_BUFFERS = 12, /* buffers of a plan, at most */
-	PLAN_KERNELS = 2,  /* kernels of a pattern, at most */
+	PLAN_KERNELS = 4,  /* kernels of a pattern, at most */
 	PLAN_WORDS = 96    /* length of a sentence's beginning */
 };
 

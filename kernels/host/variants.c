@@ -92,13 +92,3 @@ tsr_status_t variant_find(const char *name, tsr_dtype_t dtype, tile_size_t tile,
 	*kernel_out = kernel;
 	return TSR_OK;
 }
-
-tsr_status_t variants_find(const char *const kernels[2], tsr_dtype_t dtype, tile_size_t tile,
-			   const tsr_device_props_t *device, const tsr_kernel_t *kernels_out[2])
-{
-	tsr_status_t status = variant_find(kernels[0], dtype, tile, device, &kernels_out[0]);
-	kernels_out[1] = NULL;
-	if (status == TSR_OK && kernels[1])
-		status = variant_find(kernels[1], dtype, tile, device, &kernels_out[1]);
-	return status;
-}

@@ -57,11 +57,4 @@ bool variant_fits(const tsr_kernel_t *kernel, const tsr_device_props_t *device);
 tsr_status_t variant_find(const char *kernel, tsr_dtype_t dtype, tile_size_t tile,
 			  const tsr_device_props_t *device, const tsr_kernel_t **kernel_out);
 
-/**
- * The variants of a pattern's kernels: one or two, in the order of their launch.
- * The second name is null if there is one. Errors: those of variant_find.
- */
-tsr_status_t variants_find(const char *const kernels[2], tsr_dtype_t dtype, tile_size_t tile,
-			   const tsr_device_props_t *device, const tsr_kernel_t *kernels_out[2]);
-
 #endif
