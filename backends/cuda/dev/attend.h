@@ -12,6 +12,7 @@
 #ifndef TESSERA_CUDA_ATTEND_H
 #define TESSERA_CUDA_ATTEND_H
 
+#include "cuda/dev/few.h"
 #include "cuda/dev/gemm.h"
 #include "cuda/dev/panels.h"
 
@@ -21,6 +22,25 @@ constexpr bool tsr_cuda_attends = tsr_cuda_multiplies<typename S::tile_t::dtype_
 				  (int)S::tile_t::M == 128 &&
 				  ((int)S::tile_t::N == 64 || (int)S::tile_t::N == 128) &&
 				  ((int)S::keys == 64 || (int)S::keys == 128);
+
+/** What adds the keys of few queries: few.h, or the plain loop. */
+template <typename S> struct tsr_cuda_few_keys {
+	enum { longest = 1 << 30 };
+	TSR_DEV void add(tsr_coop_t *coop, S *state, const tsr_gpu_attention_t &a,
+			 const tsr_span_t &run, int from)
+	{
+		uint32_t bytes;
+		unsigned char *memory = tsr_cuda_free_shared(coop, &bytes);
+		if (bytes >= (uint32_t)tsr_cuda_few<S>::bytes && tsr_cuda_is_mappable(a.q) &&
+		    tsr_cuda_is_mappable(a.k) && tsr_cuda_is_mappable(a.v)) {
+			tsr_cuda_few_run(coop, memory, state, a, run, from);
+			return;
+		}
+		tsr_coop_t seldom = tsr_gpu_seldom(coop);
+		tsr_gpu_attend_run(&seldom, state, a, run, from);
+		tsr_gpu_seldom_end(coop, &seldom);
+	}
+};
 
 /* ---- the tensor cores */
 
@@ -447,6 +467,27 @@ TSR_DEV void tsr_cuda_attend(tsr_coop_t *coop, const tsr_gpu_attention_t &a, tsr
 		tsr_cuda_panels_close(pipeline, coop->thread);
 }
 
+/** Few queries: the consumers do it all, each warp with keys of its own. */
+template <typename S, tsr_span_fn SPAN, tsr_keys_gate_fn GATE,
+	  void (*START)(tsr_coop_t *, S *, tsr_span_t, void *),
+	  void (*EPILOGUE)(tsr_coop_t *, S *, tsr_span_t, void *), typename C>
+TSR_DEV void tsr_cuda_attend_few(tsr_coop_t *coop, const tsr_gpu_attention_t &a, tsr_tasks_t tasks,
+				 C *ctx)
+{
+	tsr_gpu_meet(coop);
+	if (coop->thread < TSR_CUDA_CONSUMER_THREADS) {
+		tsr_coop_t me = tsr_cuda_consumers(coop, coop->told, coop->scratch);
+		/* by the pipeline, of which nothing else is used, the host knows such a kernel */
+		const uint32_t nothing[4] = {0, 0, 0, 0};
+		tsr_cuda_shared_store_all(tsr_cuda_shared_address(tsr_cuda_pipeline()->map),
+					  nothing);
+		tsr_gpu_attend<S, SPAN, GATE, START, EPILOGUE, tsr_cuda_few_keys<S>>(&me, a, tasks,
+										     ctx);
+	}
+	tsr_gpu_meet(coop);
+	tsr_cuda_share(coop, coop->scratch, ctx);
+}
+
 template <typename S, tsr_span_fn SPAN, tsr_keys_gate_fn GATE,
 	  void (*START)(tsr_coop_t *, S *, tsr_span_t, void *),
 	  void (*EPILOGUE)(tsr_coop_t *, S *, tsr_span_t, void *), typename C>
@@ -460,6 +501,8 @@ TSR_DEV void tsr_port_attend(tsr_coop_t *coop, tsr_view_t q, tsr_view_t k, tsr_v
 		__trap();
 	} else if constexpr (tsr_cuda_attends<S>) {
 		tsr_cuda_attend<S, SPAN, GATE, START, EPILOGUE>(coop, a, tasks, ctx);
+	} else if constexpr (tsr_cuda_is_few<S>) {
+		tsr_cuda_attend_few<S, SPAN, GATE, START, EPILOGUE>(coop, a, tasks, ctx);
 	} else {
 		tsr_gpu_meet(coop);
 		if (coop->thread < TSR_CUDA_CONSUMER_THREADS) {

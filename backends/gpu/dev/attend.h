@@ -169,6 +169,19 @@ TSR_DEV void tsr_gpu_attend_run(tsr_coop_t *coop, S *state, const tsr_gpu_attent
 	}
 }
 
+/**
+ * What adds the keys of a run to a state: here the plain loop. `longest` keys are
+ * in a run, at most; with a gate it is the configuration's number.
+ */
+template <typename S> struct tsr_gpu_plain {
+	enum { longest = (int)S::keys };
+	TSR_DEV void add(tsr_coop_t *coop, S *state, const tsr_gpu_attention_t &a,
+			 const tsr_span_t &run, int from)
+	{
+		tsr_gpu_attend_run(coop, state, a, run, from);
+	}
+};
+
 /** For the record: the bytes of the operands of a task. */
 template <typename S> TSR_DEV uint64_t tsr_gpu_attended_bytes(const tsr_span_t &span)
 {
@@ -176,21 +189,22 @@ template <typename S> TSR_DEV uint64_t tsr_gpu_attended_bytes(const tsr_span_t &
 	       sizeof(typename S::tile_t::dtype_t::stored_t);
 }
 
-template <typename S, tsr_keys_gate_fn GATE>
+template <typename S, tsr_keys_gate_fn GATE, typename ADDER = tsr_gpu_plain<S>>
 TSR_DEV void tsr_gpu_attend_span(tsr_coop_t *coop, S *state, const tsr_gpu_attention_t &a,
 				 const tsr_span_t &span, const void *ctx)
 {
+	const int64_t longest = GATE == TSR_NO_KEYS_GATE ? (int)ADDER::longest : (int)S::keys;
 	tsr_span_t run = span;
 	tsr_gpu_record_product(coop);
 	TSR_GPU_NO_UNROLL
 	for (; run.k0 < span.k1; run.k0 = run.k1) {
 		int from = tsr_rank(coop);
-		run.k1 = tsr_gpu_least(run.k0 + (int)S::keys, span.k1);
+		run.k1 = tsr_gpu_least(run.k0 + longest, span.k1);
 		if constexpr (GATE != TSR_NO_KEYS_GATE)
 			from = GATE(coop, run, ctx);
 		if (tsr_gpu_accepts_view(coop, a.q, tsr_rank(coop)) &&
 		    tsr_gpu_accepts_view(coop, a.k, from) && tsr_gpu_accepts_view(coop, a.v, from))
-			tsr_gpu_attend_run(coop, state, a, run, from);
+			ADDER::add(coop, state, a, run, from);
 	}
 	tsr_gpu_record_produced(coop, tsr_gpu_attended_bytes<S>(span));
 }
@@ -217,7 +231,8 @@ TSR_DEV void tsr_gpu_start(tsr_coop_t *coop, S *state, const tsr_span_t &span, C
 /** tsr_attend. */
 template <typename S, tsr_span_fn SPAN, tsr_keys_gate_fn GATE,
 	  void (*START)(tsr_coop_t *, S *, tsr_span_t, void *),
-	  void (*EPILOGUE)(tsr_coop_t *, S *, tsr_span_t, void *), typename C>
+	  void (*EPILOGUE)(tsr_coop_t *, S *, tsr_span_t, void *),
+	  typename ADDER = tsr_gpu_plain<S>, typename C>
 TSR_DEV void tsr_gpu_attend(tsr_coop_t *coop, const tsr_gpu_attention_t &a, tsr_tasks_t tasks,
 			    C *ctx)
 {
@@ -227,7 +242,7 @@ TSR_DEV void tsr_gpu_attend(tsr_coop_t *coop, const tsr_gpu_attention_t &a, tsr_
 	for (int64_t task = tasks.first; task < tasks.end; task += tasks.step) {
 		const tsr_span_t span = tsr_gpu_span<S, SPAN>(a, task, (const void *)ctx);
 		tsr_gpu_start<S, START>(coop, &state, span, ctx);
-		tsr_gpu_attend_span<S, GATE>(coop, &state, a, span, (const void *)ctx);
+		tsr_gpu_attend_span<S, GATE, ADDER>(coop, &state, a, span, (const void *)ctx);
 		EPILOGUE(coop, &state, span, ctx);
 	}
 }

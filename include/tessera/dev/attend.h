@@ -27,8 +27,10 @@
  *   It is also a configuration of tiles of M x D (dev/tile.h): TSR_FRAG(cfg,
  *   ...) is a tile of the output, TSR_FRAG_ROWS(cfg, ...) has one value for
  *   each query, TSR_TILE_M(cfg) is M and TSR_TILE_N(cfg) is D.
- *   Matrix units: on NVIDIA for bf16 and f16 with M = 128, N = 64 or 128, D =
- *   64 or 128. All others are computed by the threads' ordinary arithmetic.
+ *   Matrix units: on NVIDIA for bf16 and f16 with D = 64 or 128, if M = 128 and
+ *   N = 64 or 128; or if M = 16, for few queries that read many keys, as in
+ *   decoding: then fastest without a gate. All others are computed by the
+ *   threads' ordinary arithmetic.
  *
  * TSR_STATE(cfg, name, coop)
  *

@@ -163,6 +163,8 @@ ATTEND(small, f32, 16, 16, 16)
 ATTEND(odd, f16, 64, 32, 64)
 ATTEND(wide, bf16, 128, 128, 128) /* these two are what tensor cores take */
 ATTEND(narrow, f16, 128, 64, 64)
+ATTEND(few, f16, 16, 64, 128) /* and these two are for few queries */
+ATTEND(fewer, bf16, 16, 64, 64)
 
 typedef struct nothing {
 	int32_t nothing;
@@ -314,14 +316,15 @@ static void heads_each(tsr_main_fn body)
 	world_each(body, seed);
 }
 
-#define TILES                                                                             \
-	{                                                                                 \
-		{&attend_small, TSR_F32, 16, 16, 16}, {&attend_odd, TSR_F16, 64, 32, 64}, \
-			{&attend_wide, TSR_BF16, 128, 128, 128},                          \
-			{&attend_narrow, TSR_F16, 128, 64, 64},                           \
-			{&attend_split, TSR_F32, 16, 16, 16},                             \
+#define TILES                                                                                      \
+	{                                                                                          \
+		{&attend_small, TSR_F32, 16, 16, 16}, {&attend_odd, TSR_F16, 64, 32, 64},          \
+			{&attend_wide, TSR_BF16, 128, 128, 128},                                   \
+			{&attend_narrow, TSR_F16, 128, 64, 64},                                    \
+			{&attend_split, TSR_F32, 16, 16, 16}, {&attend_few, TSR_F16, 16, 64, 128}, \
+			{&attend_fewer, TSR_BF16, 16, 64, 64},                                     \
 	}
-enum { TILES_COUNT = 5 };
+enum { TILES_COUNT = 7 };
 
 /* heads, share, queries, keys, rows, group, mask, diagonal, parts, how, gated, content */
 static int cases_run(tsr_world_t *world, int argc, char **argv, const heads_case_t *cases,
@@ -331,7 +334,7 @@ static int cases_run(tsr_world_t *world, int argc, char **argv, const heads_case
 	for (int i = 0; i < count; i++)
 		for (int t = 0; t < TILES_COUNT; t++)
 			/* the emulator: the small tile, and of the others one at a time */
-			if ((t == 0 || t == 1 + i % 4 || !world_has_threads()) &&
+			if ((t == 0 || t == 1 + i % (TILES_COUNT - 1) || !world_has_threads()) &&
 			    heads_one(world, &tiles[t], &cases[i],
 				      heads_seed(argc, argv) + (uint64_t)i, 1 + (i + t) % 3))
 				return 1;

@@ -19,13 +19,13 @@ enum { BLOCK_THREADS = TSR_HIP_SOLE_THREADS, CONSUMERS = BLOCK_THREADS };
 enum { BLOCK_THREADS = TSR_CUDA_MAIN_THREADS, CONSUMERS = TSR_CUDA_CONSUMER_THREADS };
 #endif
 
-enum { QUERIES = 67, KEYS = 45, MOST_D = 64, PARTS = 3, MOST_BYTES = 1 << 17 };
+enum { QUERIES = 67, MOST_KEYS = 523, PARTS = 3, MOST_BYTES = 1 << 18 };
 
 typedef struct attend_args {
 	tsr_view_t q, k, v, o, lse, part_o, part_lse;
 	void *saved[PARTS];
 	float scale;
-	int parts, causal, diagonal, group;
+	int keys, parts, causal, diagonal, group;
 } attend_args_t;
 
 typedef struct attend_run {
@@ -42,8 +42,8 @@ TSR_FN tsr_span_t attend_span(int64_t task, const void *ctx)
 	const tsr_span_t span = {{row, 0},
 				 {0, 0},
 				 QUERIES - row,
-				 KEYS * part / a->parts,
-				 KEYS * (part + 1) / a->parts,
+				 a->keys * part / a->parts,
+				 a->keys * (part + 1) / a->parts,
 				 a->causal,
 				 a->group,
 				 row,
@@ -102,6 +102,8 @@ TSR_FN tsr_span_t attend_span(int64_t task, const void *ctx)
 ATTEND(bf16_128x64x64, bf16, 128, 64, 64)
 ATTEND(f16_32x16x64, f16, 32, 16, 64)
 ATTEND(f32_64x32x16, f32, 64, 32, 16)
+ATTEND(f16_16x64x128, f16, 16, 64, 128) /* CUDA's loop for few queries */
+ATTEND(bf16_16x64x64, bf16, 16, 64, 64)
 
 typedef void (*entry_fn)(tsr_gpu_context_t, attend_args_t);
 
@@ -109,22 +111,25 @@ typedef struct tile {
 	const char *name;
 	entry_fn entry;
 	tsr_dtype_t dtype;
-	int d;
+	int d, keys;
 	double rounding;
 } tile_t;
 
 static const tile_t tiles[] = {
-	{"bf16 128x64x64", tsr_entry_attend_bf16_128x64x64, TSR_BF16, 64, 0x1p-7},
-	{"f16 32x16x64", tsr_entry_attend_f16_32x16x64, TSR_F16, 64, 0x1p-10},
-	{"f32 64x32x16", tsr_entry_attend_f32_64x32x16, TSR_F32, 16, 0x1p-18},
+	{"bf16 128x64x64", tsr_entry_attend_bf16_128x64x64, TSR_BF16, 64, 45, 0x1p-7},
+	{"f16 32x16x64", tsr_entry_attend_f16_32x16x64, TSR_F16, 64, 45, 0x1p-10},
+	{"f32 64x32x16", tsr_entry_attend_f32_64x32x16, TSR_F32, 16, 45, 0x1p-18},
+	/* of few queries a warp has several steps, and the last is not whole */
+	{"f16 16x64x128", tsr_entry_attend_f16_16x64x128, TSR_F16, 128, MOST_KEYS, 0x1p-10},
+	{"bf16 16x64x64", tsr_entry_attend_bf16_16x64x64, TSR_BF16, 64, 389, 0x1p-7},
 };
 
 static int wrong_in_row(const tile_t *tile, const attend_args_t *a, int row, const float *o,
 			float lse)
 {
 	const int own = row / a->group + a->diagonal + 1,
-		  limit = a->causal && own < KEYS ? own : KEYS;
-	double p[KEYS], top = -INFINITY, sum = 0;
+		  limit = a->causal && own < a->keys ? own : a->keys;
+	double p[MOST_KEYS], top = -INFINITY, sum = 0;
 	int wrong = 0;
 	for (int key = 0; key < limit; key++) {
 		p[key] = 0;
@@ -144,7 +149,7 @@ static int wrong_in_row(const tile_t *tile, const attend_args_t *a, int row, con
 			weight += fabs(x);
 		}
 		/* factors of f16 are multiples of 2^-24, and values are 4 at most */
-		const double small = tile->dtype == TSR_F16 ? KEYS * 0x1p-24 * 4 : 0;
+		const double small = tile->dtype == TSR_F16 ? a->keys * 0x1p-24 * 4 : 0;
 		wrong += !(fabs((double)o[d] - want) <= tile->rounding * weight + small);
 	}
 	if (limit <= 0)
@@ -159,14 +164,15 @@ static int run_case(const tile_t *tile, int parts, int causal, int diagonal, int
 	const int d = tile->d;
 	const int32_t dtype = tile->dtype, heap = TSR_SPACE_HEAP;
 	const attend_args_t args = {{memory[0], QUERIES, d, d, dtype, heap},
-				    {memory[1], KEYS, d, d, dtype, heap},
-				    {memory[2], KEYS, d, d, dtype, heap},
+				    {memory[1], tile->keys, d, d, dtype, heap},
+				    {memory[2], tile->keys, d, d, dtype, heap},
 				    {memory[3], QUERIES, d, d, TSR_F32, heap},
 				    {memory[4], QUERIES, 1, 1, TSR_F32, heap},
 				    {memory[5], QUERIES, d, d, TSR_F32, heap},
 				    {memory[6], QUERIES, 1, 1, TSR_F32, heap},
 				    {memory[7], memory[8], memory[9]},
 				    0.125f,
+				    tile->keys,
 				    parts,
 				    causal,
 				    diagonal,
@@ -176,7 +182,7 @@ static int run_case(const tile_t *tile, int parts, int causal, int diagonal, int
 			lockstep_put(tile->dtype, memory[0], row * d + col,
 				     lockstep_number(0, row, col));
 	for (int which = 1; which < 3; which++)
-		for (int row = 0; row < KEYS; row++)
+		for (int row = 0; row < tile->keys; row++)
 			for (int col = 0; col < d; col++)
 				lockstep_put(tile->dtype, memory[which], row * d + col,
 					     lockstep_number(which, row, col));

@@ -25,11 +25,6 @@ enum {
 	MOST_THREADS = TSR_CUDA_WIDE_THREADS,
 	SPLIT_THREADS = TSR_CUDA_BLOCK_THREADS(2)
 };
-
-template <typename D> TSR_DEV uint32_t tsr_cuda_pair(float first, float second)
-{
-	return (uint32_t)tsr_gpu_encode<D>(first) | (uint32_t)tsr_gpu_encode<D>(second) << 16;
-}
 #endif
 
 enum { POISON = -12345, MOST = 1 << 16 };
