@@ -168,6 +168,34 @@ Test(taxes, blocks_that_raise_counts_together_meet)
 	cr_assert_float_eq(idling.idle_ns, 2 * 300.0 / RANKS, 1e-9, "%g", idling.idle_ns);
 }
 
+/** A call in one step: one block tells the other rank of the round that it has begun. */
+static void begin_round(made_t *m, int launch, uint64_t at, int64_t round)
+{
+	enum { BEHIND_COUNTS = 256 * RANKS + 256, LINE = 128 };
+	const int me = m->rank, other = 1 - me;
+	tsr_record_event_t *signal = event(m, launch, TSR_RECORD_SIGNAL, at, at),
+			   *wait = event(m, launch, TSR_RECORD_WAIT, at, at + 10);
+	set_flag(signal, "c.state", other, round);
+	signal->offset_bytes = (uint64_t)(BEHIND_COUNTS + LINE * me);
+	set_flag(wait, "c.state", me, round);
+	wait->offset_bytes = (uint64_t)(BEHIND_COUNTS + LINE * other);
+}
+
+Test(taxes, ranks_that_begin_a_call_in_one_step_meet)
+{
+	enum { ROUND = TSR_ALL_GATHER_MAX_BLOCKS };
+	static made_t m;
+	memset(&m, 0, sizeof m);
+	for (m.rank = 0; m.rank < RANKS; m.rank++) {
+		(void)entry(&m, 0);
+		(void)entry(&m, 1);
+		begin_round(&m, 1, m.rank == 0 ? 1000 : 1600, 3 * ROUND);
+	}
+	const bench_idling_t idling = idling_of(&m);
+	cr_expect_eq(idling.meetings, 1, "%d", idling.meetings);
+	cr_assert_float_eq(idling.idle_ns, 600.0 / RANKS, 1e-9, "%g", idling.idle_ns);
+}
+
 Test(taxes, events_that_had_no_room_make_it_unknown)
 {
 	static made_t m;

@@ -64,6 +64,7 @@ typedef struct flag_row {
 	const tsr_record_event_t *event;
 	int64_t place;    /* where rank 0's flag is */
 	int64_t value;    /* that is waited for */
+	int64_t apart;    /* bytes from a rank's flag to the next rank's */
 	int rank, raiser; /* whose event it is, and who raises the flag */
 } flag_row_t;
 
@@ -100,32 +101,37 @@ static int by_meeting_and_worker(const void *a, const void *b)
 /* Bytes from a rank's flag to the next rank's, by what holds them. */
 enum {
 	HANDSHAKE = sizeof(uint64_t), /* kernels/dev/handshake.h */
-	COLLECTIVE = 256              /* backends/common/dev/states.h */
+	COLLECTIVE = 256,             /* backends/common/dev/states.h: counts of two steps, */
+	ONE_STEP = 128                /* and behind them the rounds of calls in one step */
 };
 
-/** What an allocation holds by its name, "gemm_all_scatter.sync"; 0: no flags of meetings. */
-static int64_t flags_apart(const char *name)
+/** What a flag is, by its allocation's name, "gemm_all_scatter.sync"; 0: none of a meeting. */
+static int64_t flags_apart(const tsr_record_event_t *e, int ranks)
 {
-	const char *dot = strrchr(name, '.');
-	return !dot                         ? 0
-	       : strcmp(dot, ".sync") == 0  ? HANDSHAKE
-	       : strcmp(dot, ".state") == 0 ? COLLECTIVE
-					    : 0;
+	const char *dot = strrchr(e->name, '.');
+	if (!dot)
+		return 0;
+	if (strcmp(dot, ".sync") == 0)
+		return HANDSHAKE;
+	if (strcmp(dot, ".state") != 0)
+		return 0;
+	return (int64_t)e->offset_bytes < (int64_t)ranks * COLLECTIVE ? COLLECTIVE : ONE_STEP;
 }
 
 /** Adds a rank's waits for flags of other ranks, and its signals to them. Returns the new count. */
-static int add_flags(const rank_rows_t *rows, int rank, flag_row_t *flags, int count)
+static int add_flags(const rank_rows_t *rows, int rank, int ranks, flag_row_t *flags, int count)
 {
 	for (int i = 0; i < rows->event_count; i++) {
 		const tsr_record_event_t *e = &rows->events[i];
 		const bool waits = e->kind == TSR_RECORD_WAIT && e->owner == rank;
-		const int64_t apart = flags_apart(e->name);
+		const int64_t apart = flags_apart(e, ranks);
 		if (e->launch < rows->first_launch || e->peer < 0 || e->peer == rank ||
 		    (!waits && e->kind != TSR_RECORD_SIGNAL) || apart == 0)
 			continue;
 		const int raiser = waits ? e->peer : rank;
-		flags[count++] = (flag_row_t){e, (int64_t)e->offset_bytes - raiser * apart,
-					      e->value, rank, raiser};
+		flags[count++] = (flag_row_t){e,        (int64_t)e->offset_bytes - raiser * apart,
+					      e->value, apart,
+					      rank,     raiser};
 	}
 	return count;
 }
@@ -170,7 +176,7 @@ static void find_calls(flag_row_t *flags, int count)
 	for (int i = 0; i < count; i++) {
 		flag_row_t *f = &flags[i];
 		const flag_row_t *last = i > 0 ? f - 1 : NULL;
-		if (flags_apart(f->event->name) != COLLECTIVE)
+		if (f->apart != COLLECTIVE)
 			continue;
 		const bool same = last && strcmp(last->event->name, f->event->name) == 0 &&
 				  last->place == f->place;
@@ -268,7 +274,7 @@ static tsr_status_t find_meetings(const rank_rows_t *rows, int ranks, bench_idli
 	const bool room = flags && m.last && m.idle_ns && m.workers && m.met;
 	if (room) {
 		for (int r = 0; r < ranks; r++)
-			count = add_flags(&rows[r], r, flags, count);
+			count = add_flags(&rows[r], r, ranks, flags, count);
 		find_calls(flags, count);
 		qsort(flags, (size_t)count, sizeof *flags, by_meeting_and_worker);
 		if (ranks > 1)
