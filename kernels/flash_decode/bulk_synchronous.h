@@ -27,15 +27,19 @@ TSR_KERNEL(fd_attend, fd_args_t, a)
 		   TSR_NO_KEYS_GATE, TSR_NO_START, fd_save_part, &run);
 }
 
+/** Epilogue: the result of this rank's keys. */
+TSR_FN void fd_keep_merged(tsr_coop_t *me, tile_state_t *state, tsr_span_t span, void *ctx)
+{
+	const fd_args_t *a = ((const fd_run_t *)ctx)->args;
+	fd_keep_mine(me, a, fd_rows_of(a, fd_group_of(a, span.q.row)), state);
+}
+
 /** The results of this rank's keys. */
 TSR_KERNEL(fd_merge_own, fd_args_t, a)
 {
-	TSR_STATE(tile, state, block);
-	for (uint32_t group = (uint32_t)tsr_block_index(block); group < a->groups;
-	     group += (uint32_t)tsr_block_count(block)) {
-		fd_merge_parts(block, a, group, state);
-		fd_keep_mine(block, a, fd_rows_of(a, group), state);
-	}
+	fd_run_t run = {a, (uint32_t)tsr_block_index(block), 0};
+	tsr_attend(tile, block, a->q, a->k, a->v, a->scale, fd_whole_groups(block, a), fd_no_keys,
+		   TSR_NO_KEYS_GATE, fd_start_merged, fd_keep_merged, &run);
 }
 
 TSR_KERNEL_WIDE(fd_all_gather, fd_args_t, a)

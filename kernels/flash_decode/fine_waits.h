@@ -38,29 +38,34 @@ TSR_KERNEL(fd_push, fd_args_t, a)
 }
 
 /**
- * Merges the parts of this rank's groups, and stores each result to every rank.
+ * Epilogue: stores a group's result to every rank.
  * Partner:    the wait in fd_merge_coming on that rank. Litmus:
  *             MP.mcast.diffGPU-sss. The place is free: fd_place.
  */
+TSR_FN void fd_push_merged(tsr_coop_t *me, tile_state_t *state, tsr_span_t span, void *ctx)
+{
+	const fd_run_t *run = (const fd_run_t *)ctx;
+	const fd_args_t *a = run->args;
+	const int rank = tsr_rank(me), ranks = tsr_size(me);
+	const tsr_pos_t at = {0, 0};
+	const uint32_t group = fd_group_of(a, span.q.row);
+	const tsr_view_t there =
+		fd_results_of(a->theirs, fd_place(run, ranks, rank), fd_rows_of(a, group));
+	TSR_FRAG(tile, o, me);
+	TSR_FRAG_ROWS(tile, lse, me);
+	tsr_state_finish(me, state, o, lse);
+	tsr_store_all(me, fd_outputs(there), at, o);
+	for (int i = 0; i < ranks; i++)
+		tsr_rows_store(me, fd_logarithms(there), at, lse, tsr_peer(me, i));
+	tsr_signal_all(me, fd_come(a, rank, group), run->epoch, TSR_SIGNAL_SET);
+}
+
+/** Merges the parts of this rank's groups, and stores each result to every rank. */
 TSR_KERNEL(fd_merge_and_push, fd_args_t, a)
 {
-	const fd_run_t run = fd_begin(block, a);
-	const int me = tsr_rank(block), ranks = tsr_size(block);
-	const tsr_pos_t at = {0, 0};
-	TSR_STATE(tile, state, block);
-	TSR_FRAG(tile, o, block);
-	TSR_FRAG_ROWS(tile, lse, block);
-	for (uint32_t group = run.block; group < a->groups;
-	     group += (uint32_t)tsr_block_count(block)) {
-		const tsr_view_t there =
-			fd_results_of(a->theirs, fd_place(&run, ranks, me), fd_rows_of(a, group));
-		fd_merge_parts(block, a, group, state);
-		tsr_state_finish(block, state, o, lse);
-		tsr_store_all(block, fd_outputs(there), at, o);
-		for (int i = 0; i < ranks; i++)
-			tsr_rows_store(block, fd_logarithms(there), at, lse, tsr_peer(block, i));
-		tsr_signal_all(block, fd_come(a, me, group), run.epoch, TSR_SIGNAL_SET);
-	}
+	fd_run_t run = fd_begin(block, a);
+	tsr_attend(tile, block, a->q, a->k, a->v, a->scale, fd_whole_groups(block, a), fd_no_keys,
+		   TSR_NO_KEYS_GATE, fd_start_merged, fd_push_merged, &run);
 }
 
 /**

@@ -152,4 +152,33 @@ TSR_FN void fd_merge_parts(tsr_coop_t *me, const fd_args_t *a, uint32_t group, t
 		tsr_state_merge_saved(me, state, fd_state(a, group, block));
 }
 
+/*
+ * A main loop over whole groups, without keys: epilogues have saved the parts, so
+ * coops of their kind load them (tsr_state_load).
+ */
+
+TSR_FN tsr_tasks_t fd_whole_groups(tsr_coop_t *block, const fd_args_t *a)
+{
+	const tsr_tasks_t tasks = {tsr_block_index(block), tsr_block_count(block),
+				   (int64_t)a->groups};
+	return tasks;
+}
+
+/** A task order: group `task`, and none of its keys. */
+TSR_FN tsr_span_t fd_no_keys(int64_t task, const void *ctx)
+{
+	const fd_rows_t rows = fd_rows_of(((const fd_run_t *)ctx)->args, (uint32_t)task);
+	const tsr_span_t span = {
+		{rows.first, 0},     {0, 0}, rows.count, 0, 0, (int32_t)TSR_MASK_NONE,
+		(int32_t)rows.count, 0,      0};
+	return span;
+}
+
+/** Start: the merged parts of the group. */
+TSR_FN void fd_start_merged(tsr_coop_t *me, tile_state_t *state, tsr_span_t span, void *ctx)
+{
+	const fd_args_t *a = ((const fd_run_t *)ctx)->args;
+	fd_merge_parts(me, a, fd_group_of(a, span.q.row), state);
+}
+
 #endif

@@ -38,8 +38,8 @@ static int choose_bands(const splitk_kind_t *kind, const splitk_config_t *c,
 		     results = cost_send(machine, place->ranks - 1).links,
 		     sums = cost_send(machine, 1).links * (double)tsr_dtype_bytes(c->sums) /
 			    (double)tsr_dtype_bytes(c->dtype);
-	const int64_t rounds =
-		tiles_of_all(c, c->tile, place->ranks) / place->ranks / place->device->resident_blocks;
+	const int64_t rounds = tiles_of_all(c, c->tile, place->ranks) / place->ranks /
+			       place->device->resident_blocks;
 	if ((RESULTS_BEHIND * computing >= results && computing >= sums) || rounds < 2)
 		return 1;
 	return rounds < BANDS_TO_ALL ? (int)rounds : BANDS_TO_ALL;
