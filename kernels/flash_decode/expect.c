@@ -19,9 +19,8 @@ static tsr_pos_t key_of(const workload_config_t *config, int ranks, int64_t key_
 	while (key >= fd_keys(&c, rank, ranks).first + fd_keys(&c, rank, ranks).count)
 		rank++;
 	const share_t keys = fd_keys(&c, rank, ranks);
-	return (tsr_pos_t){c.batch * c.key_heads * keys.first + key_head * keys.count + key -
-				   keys.first,
-			   0};
+	return (tsr_pos_t){
+		c.batch * c.key_heads * keys.first + key_head * keys.count + key - keys.first, 0};
 }
 
 tsr_status_t fd_expect(tsr_world_t *world, const workload_config_t *config,
