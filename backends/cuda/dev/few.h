@@ -5,11 +5,12 @@
  * has keys of its own, 16 at a time in turn with the other warps, and a softmax
  * of its own; at the end they are merged.
  *
- * A lane pulls into shared memory exactly what it will hand to the tensor cores
+ * Lanes pull into shared memory what they will hand to the tensor cores
  * (mma.m16n8k16), in the layout of registers: 16 bytes of a key are eight
  * elements of K's products, whose order does not matter as long as the queries
- * have the same; 16 bytes of a value are one column each of eight blocks. Nobody
- * else reads them, so there is no meeting and no barrier in the loop. Of 192 KiB
+ * have the same; 16 bytes of a value are one column each of eight blocks. Eight
+ * lanes pull a line of 128 bytes. Only lanes of a warp read what others have
+ * pulled, so no barrier is in the loop. Of 192 KiB
  * in shared memory two thirds or more are on their way at any time; memory of 4
  * TB/s needs some 30 KB a multiprocessor.
  *
@@ -82,13 +83,14 @@ template <typename S> struct tsr_cuda_few_place {
 	float scale;
 };
 
-/** The shared memory of a unit: a row of them in a stage of this warp. */
+/** The shared memory of a unit: of a row of them in a stage of this warp, that of `lane`. */
 template <typename S>
-TSR_DEV unsigned char *tsr_cuda_few_unit(const tsr_cuda_few_place<S> &me, int stage, int at)
+TSR_DEV unsigned char *tsr_cuda_few_unit(const tsr_cuda_few_place<S> &me, int stage, int at,
+					 int lane)
 {
 	typedef tsr_cuda_few<S> few;
 	return me.memory + (me.warp * few::stages + stage) * few::stage_bytes + at +
-	       me.lane * (int)sizeof(tsr_cuda_unit_t);
+	       lane * (int)sizeof(tsr_cuda_unit_t);
 }
 
 /** Which of a step's 16 keys is a lane's j-th of four of V: two in each block of scores. */
@@ -110,14 +112,16 @@ TSR_DEV void tsr_cuda_few_pull(const tsr_cuda_few_place<S> &me, int stage, int n
 	typedef tsr_cuda_few<S> few;
 	const int first = tsr_cuda_few_key(me.warp, n);
 	TSR_GPU_UNROLL
-	for (int block = 0; block < 2; block++) {
-		const int key = first + block * 8 + me.lane / 4;
+	for (int i = 0; i < 4; i++) {
+		const int at = i * 4 + me.lane / 8, key = first + at;
 		const auto *from = me.k + (key < me.count ? key * me.k_ld : 0);
 		TSR_GPU_UNROLL
-		for (int run = 0; run < few::runs; run++)
-			tsr_cuda_pull(tsr_cuda_few_unit(me, stage,
-							(block * few::runs + run) * few::row_bytes),
-				      from + run * 32, key < me.count);
+		for (int line = 0; line < few::runs / 2; line++) {
+			const int run = at / 8 * few::runs + line * 2 + me.lane % 8 / 4;
+			tsr_cuda_pull(tsr_cuda_few_unit(me, stage, run * few::row_bytes,
+							at % 8 * 4 + me.lane % 4),
+				      from + line * 64, key < me.count);
+		}
 	}
 	TSR_GPU_UNROLL
 	for (int j = 0; j < 4; j++) {
@@ -127,7 +131,8 @@ TSR_DEV void tsr_cuda_few_pull(const tsr_cuda_few_place<S> &me, int stage, int n
 		for (int half = 0; half < few::halves; half++)
 			tsr_cuda_pull(tsr_cuda_few_unit(me, stage,
 							few::values_at + (j * few::halves + half) *
-										 few::row_bytes),
+										 few::row_bytes,
+							me.lane),
 				      from + half * 64, key < me.count);
 	}
 }
@@ -153,7 +158,8 @@ TSR_DEV void tsr_cuda_few_scores(const tsr_cuda_few_place<S> &me, int stage, flo
 			const tsr_cuda_unit_t key =
 				tsr_cuda_unit_read(tsr_cuda_few_unit(me, stage,
 								     (block * few::runs + run) *
-									     few::row_bytes));
+									     few::row_bytes,
+								     me.lane));
 			TSR_GPU_UNROLL
 			for (int i = 0; i < 4; i += 2) {
 				const uint32_t q[4] = {low.word[i], high.word[i], low.word[i + 1],
@@ -231,7 +237,8 @@ TSR_DEV void tsr_cuda_few_values(const tsr_cuda_few_place<S> &me, int stage,
 		for (int j = 0; j < 4; j++)
 			key[j] = tsr_cuda_unit_read(tsr_cuda_few_unit(
 				me, stage,
-				few::values_at + (j * few::halves + half) * few::row_bytes));
+				few::values_at + (j * few::halves + half) * few::row_bytes,
+				me.lane));
 		TSR_GPU_UNROLL
 		for (int j = 0; j < TSR_CUDA_UNIT; j++)
 			mma::add(own->o + (half * TSR_CUDA_UNIT + j) * 4, p,
@@ -264,11 +271,13 @@ TSR_DEV void tsr_cuda_few_steps(const tsr_cuda_few_place<S> &me, tsr_cuda_share_
 		float s[2][4];
 		uint32_t p[4];
 		tsr_cuda_pull_await<stages - 1>();
+		tsr_cuda_lanes_meet(); /* lanes have pulled each other's keys */
 		tsr_cuda_few_scores(me, stage, s);
 		if (tsr_cuda_few_key(me.warp, n) + TSR_CUDA_FEW_KEYS > me.all)
 			tsr_cuda_few_mask(me, n, s);
 		tsr_cuda_few_soften(me, own, s, p);
 		tsr_cuda_few_values(me, stage, own, p);
+		tsr_cuda_lanes_meet(); /* and are to pull to where others have read them */
 		tsr_cuda_few_fill(me, stage, n + stages);
 		stage = stage + 1 == stages ? 0 : stage + 1;
 	}
@@ -319,7 +328,7 @@ TSR_DEV tsr_cuda_few_place<S> tsr_cuda_few_begin(const tsr_coop_t *coop, unsigne
 	me.warp = coop->thread / TSR_CUDA_LANES;
 	me.lane = coop->thread % TSR_CUDA_LANES;
 	me.k = (const stored_t *)tsr_gpu_view_address(coop, a.k, from) +
-	       (first * a.k.ld + run.kv.col + me.lane % 4 * TSR_CUDA_UNIT);
+	       (first * a.k.ld + run.kv.col + me.lane % 8 * TSR_CUDA_UNIT);
 	me.v = (const stored_t *)tsr_gpu_view_address(coop, a.v, from) +
 	       (first * a.v.ld + run.kv.col + me.lane / 4 * TSR_CUDA_UNIT);
 	me.k_ld = a.k.ld;

@@ -1,9 +1,8 @@
 /*
- * Pulls: a lane copies 16 bytes from global to shared memory, where it reads
- * them itself later, and goes on. What it has pulled are groups, which it awaits
- * in their order. No other lane reads there, so nothing meets. Pulls are weak
- * accesses, of the lane's own program order. PTX ISA 8.0, sections 9.7.8.22 and
- * 9.7.12.15.
+ * Pulls: a lane copies 16 bytes from global to shared memory, and goes on. What
+ * it has pulled are groups, which it awaits in their order. Other lanes of the
+ * warp see what it has awaited when they have met. Pulls are weak accesses, of the
+ * lane's own program order. PTX ISA 8.0, sections 9.7.8.22 and 9.7.12.15.
  */
 #ifndef TESSERA_CUDA_PULL_H
 #define TESSERA_CUDA_PULL_H
@@ -53,6 +52,12 @@ TSR_DEV float tsr_cuda_larger(float x, float y)
 }
 
 /* ---- a warp's lanes together */
+
+/** The warp's lanes see each other's accesses of shared memory, and what they have awaited. */
+TSR_DEV void tsr_cuda_lanes_meet(void)
+{
+	__syncwarp();
+}
 
 /** The largest x, or the sum, of the four lanes of a group. */
 TSR_DEV float tsr_cuda_quad_most(float x)

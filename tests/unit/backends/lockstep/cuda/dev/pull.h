@@ -55,6 +55,11 @@ struct lockstep_values {
 	}
 };
 
+TSR_DEV void tsr_cuda_lanes_meet(void)
+{
+	pthread_barrier_wait(&lockstep_waves[lockstep_thread / LOCKSTEP_LANES].meet);
+}
+
 TSR_DEV float tsr_cuda_quad_most(float x)
 {
 	const lockstep_values all(x);
