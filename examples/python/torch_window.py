@@ -8,9 +8,9 @@ import torch
 
 import tessera
 
-pool = tessera.torch_pool()  # keep it as long as its tensors
 with tessera.init() as world:
     torch.cuda.set_device(world.device().ordinal)
+    pool = tessera.torch_pool()  # of this device; keep it as long as its tensors
     with torch.cuda.use_mem_pool(pool):
         gradients = torch.full((1000, 1000), world.rank + 1.0, device="cuda")
     native = torch.cuda.current_stream()

@@ -59,7 +59,8 @@ def _torch_allocator() -> Any:
 
 def torch_pool() -> Any:
     """
-    A pool of PyTorch (torch.cuda.MemPool) whose memory World.window takes:
+    A pool of PyTorch (torch.cuda.MemPool) whose memory World.window takes. It belongs to the device
+    that is current, so call torch.cuda.set_device before:
 
         pool = tessera.torch_pool()
         with torch.cuda.use_mem_pool(pool):
