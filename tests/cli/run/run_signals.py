@@ -19,12 +19,13 @@ RANKS, DEADLINE, STOPPED = 3, 5, 6  # seconds; stopped for longer than any wait 
 
 def start(*program, ignored=()):
     """A launcher in a process group of its own, as a shell with job control starts it, which
-    signals reach by its number alone."""
+    signals reach by its number alone. It ignores these signals and no others, also where this test
+    has been started by nohup."""
 
     def prepare():
         os.setpgid(0, 0)
-        for number in ignored:
-            signal.signal(number, signal.SIG_IGN)
+        for number in (signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
 
     environment = dict(os.environ, TESSERA_DEADLINE=f"{DEADLINE}s", TESSERA_HEAP_SIZE="1M")
     return subprocess.Popen(
