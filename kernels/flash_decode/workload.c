@@ -68,7 +68,7 @@ static const workload_param_t params[] = {
 
 static const char *const cases[] = {
 	"--heads 6 --key-heads 3 --keys 229 --dim 16 --blocks 4",
-	"--batch 2 --heads 3 --keys 37 --dim 16 --dtype f32 --blocks 5",
+	"--batch 2 --heads 3 --keys 37 --dim 16 --dtype f32 --blocks 4",
 	"--heads 2 --lengths 0x1x63 --dim 16 --dtype bf16 --blocks 3",
 	"--heads 40 --key-heads 2 --lengths 64x65x0 --dim 16",
 	"--heads 1 --keys 3 --dim 16 --blocks 2",
