@@ -87,14 +87,17 @@ EOF
 compiled libkernels.so -shared "$TAP_FILES/one.c" "$TAP_FILES/two.c"
 compiled loads "$TAP_FILES/loads.c" -ldl
 # Six are libtessera.so's own, of collectives on streams.
-prints "kernels come and go with the library that has them" '^6 kernels, then 10, then 6; saw 7$' \
+prints "kernels come and go with the library that has them" \
+	'^6 kernels, then 10, then 6; saw 7$' \
 	tessera run -n 1 "$TAP_FILES/loads" "$TAP_FILES/libkernels.so"
 sed 's/dlopen(argv\[1\], RTLD_NOW)/(argc > 1 ? argv : NULL)/; s/dlclose(library)//; s/dlerror()/""/' \
 	"$TAP_FILES/loads.c" >"$TAP_FILES/linked.c"
 compiled linked "$TAP_FILES/linked.c" -Wl,--no-as-needed -L"$TAP_FILES" -l:libkernels.so
-prints "kernels of a library that the program is linked with" '^10 kernels, then 10, then 10; saw 7$' \
+prints "kernels of a library that the program is linked with" \
+	'^10 kernels, then 10, then 10; saw 7$' \
 	tessera run -n 1 "$TAP_FILES/linked" x
 compiled own "$TAP_FILES/linked.c" "$TAP_FILES/one.c" "$TAP_FILES/two.c"
-prints "kernels of the program, of two units" '^10 kernels, then 10, then 10; saw 7$' \
+prints "kernels of the program, of two units" \
+	'^10 kernels, then 10, then 10; saw 7$' \
 	tessera run -n 1 "$TAP_FILES/own" x
 finish
