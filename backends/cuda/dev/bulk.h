@@ -17,22 +17,16 @@ TSR_DEV void tsr_cuda_bulk_load(uint32_t to, const void *from, uint32_t bytes, u
 			 : "memory");
 }
 
-/** Stores `bytes` from shared memory. */
+/** Stores `bytes` from shared memory, as a group of its own. */
 TSR_DEV void tsr_cuda_bulk_store(void *to, uint32_t from, uint32_t bytes)
 {
-	__asm__ volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
-				 __cvta_generic_to_global(to)),
+	__asm__ volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n\t"
+			 "cp.async.bulk.commit_group;" ::"l"(__cvta_generic_to_global(to)),
 			 "r"(from), "r"(bytes)
 			 : "memory");
 }
 
-/** Closes the group of this thread's stores since the last group. */
-TSR_DEV void tsr_cuda_bulk_stores_close(void)
-{
-	__asm__ volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
-
-/** Waits until all of this thread's groups but the last `LEFT` have read their sources. */
+/** Waits until all of this thread's stores but the last `LEFT` have read their sources. */
 template <int LEFT> TSR_DEV void tsr_cuda_bulk_stores_read(void)
 {
 	__asm__ volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LEFT) : "memory");

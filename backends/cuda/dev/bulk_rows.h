@@ -11,14 +11,30 @@
 #include "cuda/dev/pipeline.h"
 
 enum {
-	TSR_CUDA_BULK_STAGES = 6,
+	/* of shared memory, in stages of a piece: a shorter row makes more stages, so that as many
+	 * bytes are on their way */
+	TSR_CUDA_BULK_ROOM = 96 << 10,
 	TSR_CUDA_BULK_PIECE = 16 << 10,
 	/* shorter rows are too many pieces, and fewer bytes are not worth the start */
-	TSR_CUDA_BULK_ROW_LEAST = 2 << 10,
+	TSR_CUDA_BULK_ROW_LEAST = 4 << 10,
+	TSR_CUDA_BULK_MOST_STAGES = TSR_CUDA_BULK_ROOM / TSR_CUDA_BULK_ROW_LEAST,
 	TSR_CUDA_BULK_LEAST = 64 << 10
 };
 
-/** The pieces of rows, in order: rows, or parts of longer ones. */
+/** The stages of a copy: shared addresses of the first one and of its mbarrier. */
+typedef struct tsr_cuda_stages {
+	uint32_t memory, loaded;
+	uint32_t count, bytes; /* bytes of each */
+} tsr_cuda_stages_t;
+
+TSR_DEV tsr_cuda_stages_t tsr_cuda_stages(uint32_t memory, int64_t row_bytes)
+{
+	const uint32_t bytes = row_bytes < TSR_CUDA_BULK_PIECE ? (uint32_t)row_bytes
+							       : (uint32_t)TSR_CUDA_BULK_PIECE;
+	return {memory, memory + TSR_CUDA_BULK_ROOM, TSR_CUDA_BULK_ROOM / bytes, bytes};
+}
+
+/** The pieces of rows, in order. */
 typedef struct tsr_cuda_pieces {
 	const char *src;
 	char *dst;
@@ -42,44 +58,18 @@ TSR_DEV void tsr_cuda_next_piece(tsr_cuda_pieces_t *at, const tsr_gpu_rows_of_by
 	at->rows--;
 }
 
-/** How many pieces a stage holds next: one, or as many whole rows as it has room for. */
-TSR_DEV uint32_t tsr_cuda_pieces_of_stage(const tsr_cuda_pieces_t *at, int64_t row_bytes)
-{
-	const int64_t room = row_bytes < TSR_CUDA_BULK_PIECE ? TSR_CUDA_BULK_PIECE / row_bytes : 1;
-	return (uint32_t)(at->rows < room ? at->rows : room);
-}
-
-/** Loads the next pieces to a stage, if there are any. Partner: tsr_cuda_move_pieces. */
-TSR_DEV void tsr_cuda_load_stage(tsr_cuda_pieces_t *at, const tsr_gpu_rows_of_bytes_t &job,
-				 uint32_t stages, uint32_t loaded, uint32_t stage)
+/** Loads the next piece to a stage, if there is one. Partner: tsr_cuda_move_pieces. */
+TSR_DEV void tsr_cuda_load_piece(tsr_cuda_pieces_t *at, const tsr_gpu_rows_of_bytes_t &job,
+				 const tsr_cuda_stages_t &stages, uint32_t stage)
 {
 	if (at->rows <= 0)
 		return;
 	const uint32_t bytes = tsr_cuda_piece_bytes(at, job.row_bytes),
-		       barrier = loaded + 8 * stage,
-		       count = tsr_cuda_pieces_of_stage(at, job.row_bytes);
-	uint32_t to = stages + stage * TSR_CUDA_BULK_PIECE;
-	tsr_cuda_mbarrier_expect(barrier, count * bytes);
-	TSR_GPU_NO_UNROLL
-	for (uint32_t i = 0; i < count; i++, to += bytes) {
-		tsr_cuda_bulk_load(to, at->src + at->byte, bytes, barrier);
-		tsr_cuda_next_piece(at, job);
-	}
-}
-
-/** Stores the pieces of a stage that has arrived. */
-TSR_DEV void tsr_cuda_store_stage(tsr_cuda_pieces_t *at, const tsr_gpu_rows_of_bytes_t &job,
-				  uint32_t stages, uint32_t stage)
-{
-	const uint32_t bytes = tsr_cuda_piece_bytes(at, job.row_bytes),
-		       count = tsr_cuda_pieces_of_stage(at, job.row_bytes);
-	uint32_t from = stages + stage * TSR_CUDA_BULK_PIECE;
-	TSR_GPU_NO_UNROLL
-	for (uint32_t i = 0; i < count; i++, from += bytes) {
-		tsr_cuda_bulk_store(at->dst + at->byte, from, bytes);
-		tsr_cuda_next_piece(at, job);
-	}
-	tsr_cuda_bulk_stores_close();
+		       barrier = stages.loaded + 8 * stage;
+	tsr_cuda_mbarrier_expect(barrier, bytes);
+	tsr_cuda_bulk_load(stages.memory + stage * stages.bytes, at->src + at->byte, bytes,
+			   barrier);
+	tsr_cuda_next_piece(at, job);
 }
 
 /**
@@ -87,32 +77,35 @@ TSR_DEV void tsr_cuda_store_stage(tsr_cuda_pieces_t *at, const tsr_gpu_rows_of_b
  * been read. Behind the last store's end its bytes are visible to this thread
  * (PTX ISA 8.0, section 9.7.8.24: wait_group, and the proxy fence that follows it).
  */
-TSR_DEV void tsr_cuda_move_pieces(const tsr_gpu_rows_of_bytes_t &job, uint32_t stages,
-				  uint32_t loaded)
+TSR_DEV void tsr_cuda_move_pieces(const tsr_gpu_rows_of_bytes_t &job,
+				  const tsr_cuda_stages_t &stages)
 {
-	enum { count = TSR_CUDA_BULK_STAGES };
 	tsr_cuda_pieces_t loads = {job.src, job.dst, job.rows, 0}, stores = loads;
-	for (uint32_t stage = 0; stage < count; stage++)
-		tsr_cuda_mbarrier_init(loaded + 8 * stage, 1);
+	TSR_GPU_NO_UNROLL
+	for (uint32_t stage = 0; stage < stages.count; stage++)
+		tsr_cuda_mbarrier_init(stages.loaded + 8 * stage, 1);
 	tsr_cuda_mbarrier_publish();
 	tsr_cuda_before_engine(); /* it must see barriers, and what is to be copied */
-	for (uint32_t stage = 0; stage + 1 < count; stage++)
-		tsr_cuda_load_stage(&loads, job, stages, loaded, stage);
+	TSR_GPU_NO_UNROLL
+	for (uint32_t stage = 0; stage + 1 < stages.count; stage++)
+		tsr_cuda_load_piece(&loads, job, stages, stage);
 	uint32_t stage = 0, parity = 0;
 	TSR_GPU_NO_UNROLL
 	while (stores.rows > 0) {
 		/* partner: the engine, which completes the phase with the last byte */
-		tsr_cuda_mbarrier_wait(loaded + 8 * stage, parity);
-		tsr_cuda_store_stage(&stores, job, stages, stage);
+		tsr_cuda_mbarrier_wait(stages.loaded + 8 * stage, parity);
+		tsr_cuda_bulk_store(stores.dst + stores.byte, stages.memory + stage * stages.bytes,
+				    tsr_cuda_piece_bytes(&stores, job.row_bytes));
+		tsr_cuda_next_piece(&stores, job);
 		tsr_cuda_bulk_stores_read<1>();
-		tsr_cuda_load_stage(&loads, job, stages, loaded,
-				    stage == 0 ? count - 1 : stage - 1);
-		parity ^= stage + 1 == count;
-		stage = stage + 1 == count ? 0 : stage + 1;
+		tsr_cuda_load_piece(&loads, job, stages, stage == 0 ? stages.count - 1 : stage - 1);
+		parity ^= stage + 1 == stages.count;
+		stage = stage + 1 == stages.count ? 0 : stage + 1;
 	}
 	tsr_cuda_bulk_stores_end();
-	for (uint32_t stage_ended = 0; stage_ended < count; stage_ended++)
-		tsr_cuda_mbarrier_end(loaded + 8 * stage_ended);
+	TSR_GPU_NO_UNROLL
+	for (uint32_t ended = 0; ended < stages.count; ended++)
+		tsr_cuda_mbarrier_end(stages.loaded + 8 * ended);
 }
 
 /** Copies the rows in bulk, if the block and the rows are such: whether it did. */
@@ -130,13 +123,12 @@ TSR_DEV bool tsr_port_copy_in_bulk(const tsr_coop_t *coop, tsr_gpu_rows_of_bytes
 	    (job.rows > 1 && (((uint64_t)job.dst_pitch | (uint64_t)job.src_pitch) & 15)))
 		return false;
 	uint32_t bytes;
-	const uint32_t memory = tsr_cuda_shared_address(tsr_cuda_free_shared(coop, &bytes)),
-		       loaded = memory + TSR_CUDA_BULK_STAGES * TSR_CUDA_BULK_PIECE;
-	if (bytes < TSR_CUDA_BULK_STAGES * (TSR_CUDA_BULK_PIECE + 8))
+	const uint32_t memory = tsr_cuda_shared_address(tsr_cuda_free_shared(coop, &bytes));
+	if (bytes < TSR_CUDA_BULK_ROOM + 8 * TSR_CUDA_BULK_MOST_STAGES)
 		return false;
 	tsr_gpu_meet(coop); /* the engine reads what all have written */
 	if (coop->thread < TSR_CUDA_WARP_THREADS && tsr_cuda_elected())
-		tsr_cuda_move_pieces(job, memory, loaded);
+		tsr_cuda_move_pieces(job, tsr_cuda_stages(memory, job.row_bytes));
 	tsr_gpu_meet(coop);
 	return true;
 }
