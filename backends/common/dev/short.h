@@ -86,6 +86,31 @@ TSR_FN void tsr_short_put(const tsr_one_shot_t *o, const tsr_short_call_t *a)
 	}
 }
 
+/**
+ * Waits until all other ranks have begun: for the first word of this block's part
+ * of each one's message. Before that they may still read `dst`.
+ */
+TSR_FN tsr_wait_result_t tsr_short_hear(const tsr_one_shot_t *o, const tsr_short_call_t *a)
+{
+	const int ranks = tsr_size(o->c->block);
+	const tsr_one_shot_share_t share = tsr_short_share(o, a, a->dst);
+	tsr_view_t word = {(TSR_HEAP unsigned char *)(o->state + TSR_ONE_SHOT_TAKEN(ranks)) +
+				   share.first * 4,
+			   1,
+			   4,
+			   4,
+			   TSR_U8,
+			   TSR_SPACE_HEAP};
+	tsr_wait_result_t how = TSR_WAIT_OK;
+	for (int i = 1; i < ranks && how == TSR_WAIT_OK && !tsr_view_is_empty(share.view); i++) {
+		const int from = tsr_peer(o->c->block, i);
+		how = tsr_port_take_words(o->c->block, word,
+					  tsr_one_shot_inbox(o, from) + share.first, 1, o->epoch,
+					  from);
+	}
+	return how;
+}
+
 /** Takes this block's part of the message from one rank. */
 TSR_FN tsr_wait_result_t tsr_short_take(const tsr_one_shot_t *o, const tsr_short_call_t *a,
 					int from)
@@ -115,10 +140,12 @@ TSR_DEV_OWN void tsr_short_move(tsr_coop_t *block, const tsr_short_call_t *a)
 {
 	tsr_collect_t c = tsr_collect(block, tsr_short_name(a), a->state);
 	tsr_one_shot_t o = tsr_short_begin(&c, a);
-	tsr_wait_result_t how = TSR_WAIT_OK;
+	const int ranks = tsr_size(block);
 	tsr_short_put(&o, a);
-	for (int i = 0; i < tsr_size(block) && how == TSR_WAIT_OK; i++)
-		how = tsr_short_take(&o, a, tsr_peer(block, i));
+	/* of two ranks the other's message is taken first, and says that it has begun */
+	tsr_wait_result_t how = ranks > 2 ? tsr_short_hear(&o, a) : TSR_WAIT_OK;
+	for (int i = 1; i <= ranks && how == TSR_WAIT_OK; i++)
+		how = tsr_short_take(&o, a, tsr_peer(block, i % ranks));
 	tsr_short_end(&o, how);
 }
 

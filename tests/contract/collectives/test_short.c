@@ -1,6 +1,7 @@
 /*
  * Short collectives on a stream: what a stream did before one happens before
- * what another rank's does behind it, though their kernels meet nowhere; with
+ * what another rank's does behind it, though their kernels meet nowhere; nothing
+ * is stored before all ranks have begun, for one may still read there; with
  * the same state calls within a kernel take turns with them; and messages that
  * several blocks share.
  */
@@ -18,6 +19,12 @@ typedef struct short_args {
 	int32_t kind, round;
 	int64_t each; /* elements of a part */
 } short_args_t;
+
+/** Where a round's elements go: in turn to two places. */
+TSR_FN TSR_HEAP int32_t *place_of(const short_args_t *a)
+{
+	return a->dst + a->round % 2 * (EACH * MOST_RANKS);
+}
 
 /** The element that a rank gives, of EACH for each rank. */
 TSR_FN int32_t given(int round, int rank, int64_t at)
@@ -45,14 +52,22 @@ TSR_FN int parts_of(int kind, int gives, int ranks)
 	return one || kind == ALL_REDUCE ? 1 : ranks;
 }
 
-/** Before the collective: this round's input, and a word for the next rank. */
+/**
+ * Before the collective: this round's input, and a word for the next rank, which
+ * still has what the round before the last one brought to the same place.
+ */
 TSR_KERNEL(tell, short_args_t, a)
 {
-	const int me = tsr_rank(block), ranks = tsr_size(block);
+	const int me = tsr_rank(block), ranks = tsr_size(block), next = (me + 1) % ranks;
 	const int64_t count = a->each * parts_of(a->kind, 1, ranks);
+	uint64_t bad = 0;
 	for (int64_t at = 0; at < count; at++)
 		tsr_put_value(block, a->src + at, given(a->round, me, at), me);
-	tsr_put_value(block, a->told + a->round, (uint64_t)a->round + 1, (me + 1) % ranks);
+	tsr_put_value(block, a->told + a->round, (uint64_t)a->round + 1, next);
+	if (a->round > 1)
+		bad = tsr_get_value(block, place_of(a), next) !=
+		      got(a->kind, a->round - 2, next, ranks, a->each, 0);
+	tsr_atomic_add(block, a->bad, bad, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
 
 /** Behind it: what it brought, and the word of the rank before. */
@@ -62,7 +77,7 @@ TSR_KERNEL(look, short_args_t, a)
 	const int64_t count = a->each * parts_of(a->kind, 0, ranks);
 	uint64_t bad = tsr_get_value(block, a->told + a->round, me) != (uint64_t)a->round + 1;
 	for (int64_t at = 0; at < count; at++)
-		bad += tsr_get_value(block, a->dst + at, me) !=
+		bad += tsr_get_value(block, place_of(a) + at, me) !=
 		       got(a->kind, a->round, me, ranks, a->each, at);
 	tsr_atomic_add(block, a->bad, bad, me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
@@ -74,7 +89,7 @@ TSR_KERNEL(call_within, short_args_t, a)
 	const int64_t gives = a->each * parts_of(a->kind, 1, ranks),
 		      gets = a->each * parts_of(a->kind, 0, ranks);
 	const tsr_view_t src = tsr_view(a->src, TSR_I32, 1, gives, gives),
-			 dst = tsr_view(a->dst, TSR_I32, 1, gets, gets);
+			 dst = tsr_view(place_of(a), TSR_I32, 1, gets, gets);
 	if (a->kind == ALL_REDUCE)
 		tsr_all_reduce_view(block, dst, src, TSR_REDUCE_SUM, a->state);
 	else if (a->kind == REDUCE_SCATTER)
@@ -88,7 +103,11 @@ TSR_KERNEL(call_within, short_args_t, a)
 static tsr_status_t call(tsr_stream_t *stream, const short_args_t *a, int ranks)
 {
 	const tsr_tensor_t src = {a->src, TSR_I32, 1, {a->each * parts_of(a->kind, 1, ranks)}, {1}},
-			   dst = {a->dst, TSR_I32, 1, {a->each * parts_of(a->kind, 0, ranks)}, {1}};
+			   dst = {place_of(a),
+				  TSR_I32,
+				  1,
+				  {a->each * parts_of(a->kind, 0, ranks)},
+				  {1}};
 	switch (a->kind) {
 	case ALL_REDUCE:
 		return tsr_stream_all_reduce(stream, &dst, &src, TSR_REDUCE_SUM, a->state);
@@ -126,7 +145,7 @@ static int short_body(tsr_world_t *world, int argc, char **argv)
 	uint64_t bad;
 	short_args_t a = {zeroed(world, ROUNDS * sizeof(uint64_t), "told"),
 			  (TSR_HEAP int32_t *)poisoned(world, bytes, "src"),
-			  (TSR_HEAP int32_t *)poisoned(world, bytes, "dst"),
+			  (TSR_HEAP int32_t *)poisoned(world, 2 * bytes, "dst"),
 			  zeroed(world, tsr_collective_state_bytes(ranks), "state"),
 			  zeroed(world, sizeof(uint64_t), "bad"),
 			  argc > 1 ? atoi(argv[1]) : ALL_REDUCE,
