@@ -1,6 +1,6 @@
 /*
  * Results of a rank's keys: O and its logarithm for each head, in f32. They are
- * what ranks exchange: 4 * (D + 1) bytes a head, whatever the number of keys. So
+ * what ranks exchange: 4 * (D + 4) bytes a head, whatever the number of keys. So
  * each rank gets all of them, and merges them in rank order.
  */
 #ifndef FLASH_DECODE_RESULTS_H

@@ -4,7 +4,7 @@
  * chunk. When it reaches a tile of its own chunk, the other ranks' partial sums
  * of that tile have arrived. It adds them and stores the tile to all ranks.
  *
- * With one band, all finished tiles are sent at the end of the product. Several
+ * With one band, all finished tiles are sent while the own chunk is computed. Several
  * bands spread them over it.
  *
  * Source:     next-workloads of Tessera's research, 2.2.

@@ -17,11 +17,11 @@ static int64_t tiles_of_all(const splitk_config_t *c, tile_size_t tile, int rank
  * while a rank's own chunk is computed, which comes last; with eight, an eighth.
  * But with several a rank waits for the others in every band. So one is enough if
  * a chunk's sums are sent while another chunk is computed, and its results in
- * twice that time. And a band of a chunk has a round of tiles at least.
+ * twice that time. And a band has about a round of tiles, in whole rows of them.
  *
  * On two H100s, with one band and with eight: sums in bf16, 4096 cubed 157 and 187
- * us, 8192 cubed 845 and 848, 32768 cubed 57 and 67 ms; in f32, 4096 cubed 209
- * and 223 us, 8192 cubed 971 and 902, 16384 cubed 6496 and 6475.
+ * us, 8192 cubed 845 and 848, 32768 cubed 57 to 60 and 67 to 69 ms; in f32, 4096
+ * cubed 209 and 223 us, 8192 cubed 971 and 902, 16384 cubed 6496 and 6475.
  */
 enum { BANDS_TO_ALL = 8, RESULTS_BEHIND = 2 };
 
@@ -38,11 +38,13 @@ static int choose_bands(const splitk_kind_t *kind, const splitk_config_t *c,
 		     results = cost_send(machine, place->ranks - 1).links,
 		     sums = cost_send(machine, 1).links * (double)tsr_dtype_bytes(c->sums) /
 			    (double)tsr_dtype_bytes(c->dtype);
-	const int64_t rounds = tiles_of_all(c, c->tile, place->ranks) / place->ranks /
-			       place->device->resident_blocks;
-	if ((RESULTS_BEHIND * computing >= results && computing >= sums) || rounds < 2)
+	const int64_t tiles = tiles_of_all(c, c->tile, place->ranks) / place->ranks,
+		      rounds = tiles / place->device->resident_blocks,
+		      rows = tiles_of(share_largest(c->m, place->ranks), c->tile.m),
+		      most = rounds < rows ? rounds : rows;
+	if ((RESULTS_BEHIND * computing >= results && computing >= sums) || most < 2)
 		return 1;
-	return rounds < BANDS_TO_ALL ? (int)rounds : BANDS_TO_ALL;
+	return most < BANDS_TO_ALL ? (int)most : BANDS_TO_ALL;
 }
 
 /** A configuration whose tile is to be chosen, and where it is to run. */
