@@ -56,18 +56,17 @@ TSR_FN void tsr_short_compare(const tsr_one_shot_t *o, const tsr_short_call_t *a
 }
 
 /**
- * The round's number. What this rank's stream did before happens before what
- * another's does behind it: block 0 has the first word of every message.
+ * The round's number. What this rank's stream did before comes before the words
+ * that this block puts.
  */
 TSR_FN tsr_one_shot_t tsr_short_begin(tsr_collect_t *c, const tsr_short_call_t *a)
 {
 	tsr_one_shot_t o = tsr_one_shot_of(c, a->state, 1);
 	tsr_short_compare(&o, a);
 	tsr_one_shot_number(&o);
-	/* READY of what came before. Partner: the fence of tsr_short_end on every rank. Litmus:
-	 * MP.frel.facq.diffGPU-ss. */
-	if (tsr_block_index(c->block) == 0)
-		tsr_fence(c->block, TSR_RELEASE, TSR_SCOPE_SYSTEM);
+	/* READY of what came before, and RETIRED of dst. Partner: the fence of tsr_short_hear on
+	 * every rank. Litmus: MP.frel.facq.diffGPU-ss, LB.retired.diffGPU-ss. */
+	tsr_fence(c->block, TSR_RELEASE, TSR_SCOPE_SYSTEM);
 	return o;
 }
 
@@ -88,26 +87,32 @@ TSR_FN void tsr_short_put(const tsr_one_shot_t *o, const tsr_short_call_t *a)
 
 /**
  * Waits until all other ranks have begun: for the first word of this block's part
- * of each one's message. Before that they may still read `dst`.
+ * of each one's message. Before that they may still read `dst`. A fence of the
+ * coop is by the thread that takes that word.
  */
 TSR_FN tsr_wait_result_t tsr_short_hear(const tsr_one_shot_t *o, const tsr_short_call_t *a)
 {
-	const int ranks = tsr_size(o->c->block);
+	tsr_coop_t *block = o->c->block;
+	const int ranks = tsr_size(block);
 	const tsr_one_shot_share_t share = tsr_short_share(o, a, a->dst);
-	tsr_view_t word = {(TSR_HEAP unsigned char *)(o->state + TSR_ONE_SHOT_TAKEN(ranks)) +
-				   share.first * 4,
-			   1,
-			   4,
-			   4,
-			   TSR_U8,
-			   TSR_SPACE_HEAP};
+	const tsr_view_t word = {(TSR_HEAP unsigned char *)(o->state + TSR_ONE_SHOT_TAKEN(ranks)) +
+					 share.first * 4,
+				 1,
+				 4,
+				 4,
+				 TSR_U8,
+				 TSR_SPACE_HEAP};
 	tsr_wait_result_t how = TSR_WAIT_OK;
-	for (int i = 1; i < ranks && how == TSR_WAIT_OK && !tsr_view_is_empty(share.view); i++) {
-		const int from = tsr_peer(o->c->block, i);
-		how = tsr_port_take_words(o->c->block, word,
-					  tsr_one_shot_inbox(o, from) + share.first, 1, o->epoch,
-					  from);
+	if (tsr_view_is_empty(share.view))
+		return how;
+	for (int i = 1; i < ranks && how == TSR_WAIT_OK; i++) {
+		const int from = tsr_peer(block, i);
+		how = tsr_port_take_words(block, word, tsr_one_shot_inbox(o, from) + share.first, 1,
+					  o->epoch, from);
 	}
+	/* Partner: the fence of tsr_short_begin on every rank. Litmus: MP.frel.facq.diffGPU-ss,
+	 * LB.retired.diffGPU-ss. */
+	tsr_fence(block, TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
 	return how;
 }
 
@@ -126,9 +131,6 @@ TSR_FN void tsr_short_end(const tsr_one_shot_t *o, tsr_wait_result_t how)
 	const int me = tsr_rank(block);
 	if (tsr_collect_return(o->c, how) != TSR_WAIT_OK)
 		return;
-	/* Partner: the fence of tsr_short_begin on every rank. Litmus: MP.frel.facq.diffGPU-ss. */
-	if (tsr_block_index(block) == 0)
-		tsr_fence(block, TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
 	/* Relaxed: what reads these counts is ordered behind this kernel. */
 	tsr_atomic_add(block, tsr_one_shot_arrived(o), tsr_gather_share(block), me, TSR_RELAXED,
 		       TSR_SCOPE_DEVICE);
@@ -140,12 +142,10 @@ TSR_DEV_OWN void tsr_short_move(tsr_coop_t *block, const tsr_short_call_t *a)
 {
 	tsr_collect_t c = tsr_collect(block, tsr_short_name(a), a->state);
 	tsr_one_shot_t o = tsr_short_begin(&c, a);
-	const int ranks = tsr_size(block);
 	tsr_short_put(&o, a);
-	/* of two ranks the other's message is taken first, and says that it has begun */
-	tsr_wait_result_t how = ranks > 2 ? tsr_short_hear(&o, a) : TSR_WAIT_OK;
-	for (int i = 1; i <= ranks && how == TSR_WAIT_OK; i++)
-		how = tsr_short_take(&o, a, tsr_peer(block, i % ranks));
+	tsr_wait_result_t how = tsr_short_hear(&o, a);
+	for (int i = 0; i < tsr_size(block) && how == TSR_WAIT_OK; i++)
+		how = tsr_short_take(&o, a, tsr_peer(block, i));
 	tsr_short_end(&o, how);
 }
 
@@ -154,8 +154,11 @@ TSR_DEV_OWN void tsr_short_combine(tsr_coop_t *block, const tsr_short_call_t *a)
 	tsr_collect_t c = tsr_collect(block, tsr_short_name(a), a->state);
 	tsr_one_shot_t o = tsr_short_begin(&c, a);
 	tsr_short_put(&o, a);
-	tsr_short_end(&o, tsr_one_shot_combine_share(&o, tsr_short_share(&o, a, a->dst),
-						     (tsr_reduce_t)a->op));
+	tsr_wait_result_t how = tsr_short_hear(&o, a);
+	if (how == TSR_WAIT_OK)
+		how = tsr_one_shot_combine_share(&o, tsr_short_share(&o, a, a->dst),
+						 (tsr_reduce_t)a->op);
+	tsr_short_end(&o, how);
 }
 
 #endif
