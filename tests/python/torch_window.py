@@ -2,7 +2,7 @@
 A tensor of PyTorch that Tessera reduces where it is, on CUDA: its memory comes
 from a pool whose memory other processes can map.
 
-    torchrun --nproc-per-node 2 examples/python/torch_window.py
+    torchrun --nproc-per-node 2 tests/python/torch_window.py
 """
 import torch
 
