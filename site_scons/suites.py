@@ -56,6 +56,7 @@ TABLE = {
     "python/declarations":  ("debug",                   ""),
     "python/torch_arrays":  ("",                        "debug"),
     "python/torch_gpu":     ("",                        ""),  # ci/gpu's
+    "python/torch_window":  ("",                        ""),  # by hand, on two GPUs
     "system":               ("debug",                   ""),
     "system/faults_commands":
                             ("",                        "debug"),

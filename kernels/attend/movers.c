@@ -48,3 +48,21 @@ int attend_movers(const workload_place_t *place, const attend_work_t *work, int 
 			best = movers;
 	return best;
 }
+
+tsr_status_t attend_choose_blocks(const workload_place_t *place, int64_t tasks, int movers,
+				  int *blocks)
+{
+	const int most = place->device->resident_blocks, left = most > movers ? most - movers : 1;
+	if (*blocks == 0)
+		*blocks = movers + (tasks < left ? (int)tasks : left);
+	if (*blocks > most)
+		return tsr_error(TSR_ERR_RESIDENCY,
+				 "%d blocks wait for each other, and %s holds %d at one time; "
+				 "launch fewer blocks",
+				 *blocks, place->device->name, most);
+	if (movers >= *blocks)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%d of %d blocks only move, and none computes: take more blocks",
+				 movers, *blocks);
+	return TSR_OK;
+}

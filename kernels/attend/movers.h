@@ -19,4 +19,12 @@ typedef struct attend_work {
  */
 int attend_movers(const workload_place_t *place, const attend_work_t *work, int blocks);
 
+/**
+ * Chooses `*blocks` if it is 0: those that move, and one for each of `tasks`, as
+ * far as the device holds them. Errors: TSR_ERR_RESIDENCY, TSR_ERR_ARGUMENT (all
+ * move).
+ */
+tsr_status_t attend_choose_blocks(const workload_place_t *place, int64_t tasks, int movers,
+				  int *blocks);
+
 #endif

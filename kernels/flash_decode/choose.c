@@ -1,6 +1,7 @@
 /* Automatic choices, and what a run costs. */
 #include <inttypes.h>
 
+#include "kernels/attend/tiles.h"
 #include "kernels/flash_decode/flash_decode.h"
 
 /*
@@ -13,15 +14,8 @@ bool fd_try_tile(const workload_config_t *config, const workload_place_t *place,
 		 workload_value_t *value_out)
 {
 	const fd_config_t c = fd_config_of(config);
-	tile_size_t tile;
-	int at = 0;
 	(void)place;
-	while (variant_at(&at, "fd_attend", c.dtype, &tile))
-		if (tile.k == c.dim && index-- == 0) {
-			*value_out = (workload_value_t){{tile.m, tile.n, tile.k}};
-			return true;
-		}
-	return false;
+	return attend_try_tile("fd_attend", c.dtype, c.dim, index, value_out);
 }
 
 /** Blocks that attend: as many as there are, or so that groups are divided less. */
@@ -54,12 +48,11 @@ tsr_status_t fd_choose(const workload_config_t *config, const workload_place_t *
 		       workload_config_t *config_out)
 {
 	workload_config_t chosen = *config;
-	workload_value_t built;
 	const int64_t resident = place->device->resident_blocks;
-	if (config->value[FD_TILE].x[0] == 0)
-		for (int index = 0; fd_try_tile(config, place, index, &built); index++)
-			chosen.value[FD_TILE] = built; /* the list ends with the largest */
-	const fd_config_t c = fd_config_of(&chosen);
+	fd_config_t c = fd_config_of(config);
+	if (tile_is_automatic(c.tile))
+		c.tile = attend_largest_tile("fd_attend", c.dtype, c.dim);
+	chosen.value[FD_TILE] = (workload_value_t){{c.tile.m, c.tile.n, c.tile.k}};
 	if (c.blocks == 0)
 		chosen.value[FD_BLOCKS].x[0] = choose_blocks(&c, place);
 	if (c.blocks > resident)

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "kernels/attend/tiles.h"
 #include "kernels/flash_decode/flash_decode.h"
 #include "kernels/host/matrices.h"
 #include "kernels/host/product_params.h"
@@ -99,24 +100,15 @@ static const char *kernel(int64_t number, int index)
 /* ------------------------------------------------------------ checks */
 
 /** Checks that a tile is built for the head's columns, and that its units can be counted. */
-static tsr_status_t check_tile(const workload_config_t *config, const fd_config_t *c, int ranks)
+static tsr_status_t check_tile(const fd_config_t *c, int ranks)
 {
-	workload_value_t built;
 	fd_config_t in = *c;
-	bool found = false;
-	for (int index = 0; fd_try_tile(config, NULL, index, &built); index++)
-		if (tile_is_automatic(c->tile) ||
-		    (built.x[0] == c->tile.m && built.x[1] == c->tile.n &&
-		     built.x[2] == c->tile.k)) {
-			in.tile = (tile_size_t){(int)built.x[0], (int)built.x[1], (int)built.x[2]};
-			found = true;
-		}
-	if (!found)
-		return tsr_error(TSR_ERR_NOT_FOUND,
-				 "flash decode is not built for this tile, %" PRId64
-				 " columns a head and dtype %s; heads have 16, 64 or 128 columns, "
-				 "and without --tile the largest tile is taken",
-				 c->dim, tsr_dtype_name(c->dtype));
+	const tsr_status_t status =
+		attend_check_tile("flash decode", "fd_attend", c->dtype, c->dim, c->tile);
+	if (status != TSR_OK)
+		return status;
+	if (tile_is_automatic(c->tile))
+		in.tile = attend_largest_tile("fd_attend", c->dtype, c->dim);
 	for (int rank = 0; rank < ranks; rank++)
 		if (fd_units(&in, rank, ranks) > MOST)
 			return tsr_error(TSR_ERR_ARGUMENT,
@@ -150,7 +142,7 @@ static tsr_status_t check(const workload_config_t *config, int ranks)
 					 " keys are too many: a rank has 2^30 rows at most",
 					 c.batch, c.heads, fd_most_keys(&c, ranks));
 	}
-	return check_tile(config, &c, ranks);
+	return check_tile(&c, ranks);
 }
 
 static tsr_status_t check_inputs(const workload_config_t *config, const workload_inputs_t *inputs)

@@ -53,23 +53,9 @@ static int choose_movers(const ring_config_t *c, const workload_place_t *place, 
 
 static tsr_status_t choose_blocks(ring_config_t *c, const workload_place_t *place)
 {
-	const int most = place->device->resident_blocks;
-	const int64_t tasks = most_tasks(c, place->ranks);
-	c->comm_blocks = choose_movers(c, place, c->blocks > 0 ? c->blocks : most);
-	if (c->blocks == 0) {
-		const int left = most > c->comm_blocks ? most - c->comm_blocks : 1;
-		c->blocks = c->comm_blocks + (tasks < left ? (int)tasks : left);
-	}
-	if (c->blocks > most)
-		return tsr_error(TSR_ERR_RESIDENCY,
-				 "%d blocks wait for each other, and %s holds %d at one time; "
-				 "launch fewer blocks",
-				 c->blocks, place->device->name, most);
-	if (c->comm_blocks >= c->blocks)
-		return tsr_error(TSR_ERR_ARGUMENT,
-				 "%d of %d blocks move shards, and none computes: take more blocks",
-				 c->comm_blocks, c->blocks);
-	return TSR_OK;
+	const int most = c->blocks > 0 ? c->blocks : place->device->resident_blocks;
+	c->comm_blocks = choose_movers(c, place, most);
+	return attend_choose_blocks(place, most_tasks(c, place->ranks), c->comm_blocks, &c->blocks);
 }
 
 tsr_status_t ring_choose(const workload_config_t *config, const workload_place_t *place,
