@@ -7,7 +7,8 @@ Whatever is neither fails, and so does an excuse that no page needs.
 
 Times and line numbers may differ from the page's; words, shapes, sizes, counts
 and the columns of tables may not. A line "..." of a page stands for any lines.
-C and Python in fences have to stand in a file of examples/. Links lead to
+C and Python in fences have to stand in a file of examples/, or of tests/python/
+if only one vendor's GPUs can run them. Links lead to
 files, paths in backquotes are those of files, and names in backquotes
 (`tsr_...`) are those of the source. Files of make, CMake and Meson in fences
 stand, part by part, in those of a project that CI builds.
@@ -289,14 +290,15 @@ def verdicts_on(page, text, folder):
     with_output, printed, exports = "", None, []
     examples = "".join(
         open(path, encoding="utf-8").read()
-        for path in glob.glob(os.path.join(ROOT, "examples", "**", "*.[cp]*"), recursive=True)
+        for places in ("examples/**/*.[cp]*", "tests/python/*.py")
+        for path in glob.glob(os.path.join(ROOT, places), recursive=True)
     )
     for kind, block in blocks_of(text):
         commands = commands_of(block)
         if kind in ("c", "python"):
             yield " ".join("".join(block).split()) in " ".join(
                 examples.replace("\n", "").split()
-            ), f"{page}: {block[0]}", "not in examples/"
+            ), f"{page}: {block[0]}", "neither in examples/ nor in tests/python/"
         elif kind in PROJECT:
             with open(os.path.join(ROOT, PROJECT[kind]), encoding="ascii") as file:
                 held = file.read()
