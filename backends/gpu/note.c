@@ -176,6 +176,11 @@ static tsr_status_t tell_misuse(const tsr_gpu_t *gpu, const told_t *told, char s
 			 "take, or with views that overlap; its contract says which it takes, and "
 			 "a run on cpuemu says which of these it is",
 			 told->place);
+	else if (note->kind == TSR_GPU_NOTE_INDEX)
+		snprintf(what, sizeof what,
+			 "key or row %d of %llu at %s; keys end before the number of bins, and "
+			 "rows before that of the view",
+			 (int)note->peer, (unsigned long long)note->size_bytes, told->place);
 	else if (tsr_gpu_offset(gpu, note->address, &offset) && offset >= gpu->window_begin &&
 		 gpu->window_begin > 0)
 		snprintf(what, sizeof what,

@@ -21,9 +21,10 @@
  *   weak      an access without an order of its own, not atomic
  *
  *   dev/kernel.h      defining a kernel
- *   dev/coop.h        blocks and workers: their numbers, meetings, roles
+ *   dev/coop.h        blocks and workers: their numbers, meetings, roles; work
+ *                     that their threads share
  *   dev/view.h        matrices in memory
- *   dev/pointer.h     put, get, copy; one value, one record
+ *   dev/pointer.h     put, get, copy; scattered words, one value, one record
  *   dev/value.h       load and store: register tiles and any rank's memory
  *   dev/hint.h        loads, stores and puts with a hint for caches
  *   dev/atomic.h      atomics and fences, each with an order and a scope
@@ -40,6 +41,7 @@
  *                     all blocks of all ranks
  *   dev/reduction.h   the same, which combine: reduce-scatter, all-reduce,
  *                     reduce
+ *   dev/sum.h         weighted sums of chosen rows
  *
  * These headers are the contract. Each port, backends/<name>/dev/, has the
  * bodies.
@@ -65,6 +67,7 @@
 #include "tessera/dev/pointer.h"
 #include "tessera/dev/reduction.h"
 #include "tessera/dev/signal.h"
+#include "tessera/dev/sum.h"
 #include "tessera/dev/tile.h"
 #include "tessera/dev/value.h"
 #include "tessera/dev/view.h"

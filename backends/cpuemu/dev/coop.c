@@ -180,20 +180,12 @@ static uint32_t sum_up(const tsr_mem_t *mem, size_t count)
 
 int32_t tsr_coop_scan(tsr_coop_t *coop, int32_t *values, int count)
 {
-	const size_t bytes = count > 0 ? (size_t)count * sizeof *values : 0;
 	uint32_t sum = 0;
 	tsr_mem_t mem;
 	tsr_cpu_meet(coop, __func__);
-	if (bytes > 0 && tsr_cpu_leads(coop) &&
-	    tsr_mem_reach(coop, __func__, (TSR_HEAP void *)values, bytes, sizeof *values,
-			  tsr_rank(coop), TSR_MEM_WRITE, &mem)) {
-		if (mem.shared)
-			sum = sum_up(&mem, (size_t)count);
-		else
-			tsr_cpu_misuse(coop, __func__,
-				       "hand it an array of the block's shared memory",
-				       "of values that are not in shared memory");
-	}
+	if (count > 0 && tsr_cpu_leads(coop) &&
+	    tsr_mem_reach_shared(coop, __func__, "values", values, count, TSR_MEM_WRITE, &mem))
+		sum = sum_up(&mem, (size_t)count);
 	sum = (uint32_t)tsr_cpu_give(coop, __func__, sum);
 	tsr_cpu_met(coop);
 	return (int32_t)sum;

@@ -23,6 +23,7 @@
 #include "tessera/dev/pointer.h"
 #include "tessera/dev/reduction.h"
 #include "tessera/dev/signal.h"
+#include "tessera/dev/sum.h"
 #include "tessera/dev/tile.h"
 #include "tessera/dev/value.h"
 #include "tessera/dev/view.h"

@@ -77,6 +77,17 @@ bool tsr_mem_reach_slow(tsr_coop_t *coop, const char *call, const TSR_HEAP void 
 			      TSR_SIZE(bytes));
 }
 
+bool tsr_mem_reach_shared(tsr_coop_t *coop, const char *call, const char *what,
+			  const int32_t *words, int count, tsr_mem_access_t access, tsr_mem_t *mem)
+{
+	if (!tsr_mem_reach(coop, call, (const TSR_HEAP void *)words, (size_t)count * sizeof *words,
+			   sizeof *words, tsr_rank(coop), access, mem))
+		return false;
+	return mem->shared ||
+	       tsr_cpu_misuse(coop, call, "hand it an array of the block's shared memory",
+			      "of %s that are not in shared memory", what);
+}
+
 /** The bytes that a view spans; false where its numbers make no matrix. */
 static bool view_bytes(tsr_view_t view, size_t *bytes_out)
 {

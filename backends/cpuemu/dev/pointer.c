@@ -144,6 +144,63 @@ void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_view_t src,
 	copy_matrix(coop, __func__, dst, dst_peer, src, src_peer, READS);
 }
 
+/* ------------------------------------------------------------------ scattered words */
+
+/** The thread's part of a call: passes first .. last-1. */
+typedef struct scattering {
+	tsr_mem_t index, value;
+	int64_t first, last;
+	size_t reach, stores; /* words from `dst` on up to the last that is stored; all that are */
+} scattering_t;
+
+static int32_t word_of(const tsr_mem_t *words, int64_t i)
+{
+	int32_t word;
+	tsr_mem_read(words, &word, words->at + i * (int64_t)sizeof word, sizeof word);
+	return word;
+}
+
+static void count_stores(scattering_t *s)
+{
+	for (int64_t i = s->first; i < s->last; i++) {
+		const int32_t at = word_of(&s->index, i);
+		s->stores += at >= 0;
+		s->reach = at >= 0 && (size_t)at >= s->reach ? (size_t)at + 1 : s->reach;
+	}
+}
+
+/** Word by word: a race with one of them is a race with no other. */
+static void scatter(const scattering_t *s, const tsr_mem_t *to)
+{
+	for (int64_t i = s->first; i < s->last; i++) {
+		const int32_t at = word_of(&s->index, i);
+		if (at < 0)
+			continue;
+		const int32_t x = word_of(&s->value, i);
+		tsr_mem_write(to, to->at + at * (int64_t)sizeof x, &x, sizeof x);
+	}
+}
+
+void tsr_put_scattered(tsr_coop_t *coop, TSR_HEAP int32_t *dst, const int32_t *index,
+		       const int32_t *value, int count, int peer)
+{
+	scattering_t s = {.reach = 0};
+	tsr_mem_t to;
+	if (count < 1 ||
+	    !tsr_mem_reach_shared(coop, __func__, "indices", index, count, TSR_MEM_READ,
+				  &s.index) ||
+	    !tsr_mem_reach_shared(coop, __func__, "values", value, count, TSR_MEM_READ, &s.value))
+		return;
+	tsr_cpu_share(coop, count, &s.first, &s.last);
+	count_stores(&s);
+	if (s.stores == 0 || !tsr_mem_reach(coop, __func__, dst, s.reach * sizeof *dst, sizeof *dst,
+					    peer, TSR_MEM_WRITE, &to))
+		return;
+	tsr_mem_count(coop, &to, TSR_MEM_WRITE, s.stores * sizeof *dst);
+	scatter(&s, &to);
+	tsr_cpu_event_sent(coop);
+}
+
 void tsr_declare_writes(tsr_coop_t *coop, tsr_view_t slab)
 {
 	tsr_mem_t mem;

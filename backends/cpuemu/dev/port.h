@@ -61,6 +61,11 @@ static inline tsr_coop_t *tsr_cpu_at(tsr_coop_t *coop, const char *file, int lin
 #define TSR_REFUSE(coop_, call_, cure_, ...) \
 	((void)tsr_cpu_misuse((coop_), (call_), (cure_), __VA_ARGS__))
 
+/* ------------------------------------------------------------------ shared loops (dev/coop.h) */
+
+#define TSR_EACH(coop_, i_, count_) \
+	for (int i_ = (coop_)->index, i_##_end = (count_); i_ < i_##_end; i_ += (coop_)->count)
+
 /* ------------------------------------------------------------------ kernels (dev/kernel.h) */
 
 #if defined(TSR_UNIT)

@@ -93,6 +93,11 @@ TSR_DEV void tsr_port_meet_worker(int worker, int threads)
 	__asm__ volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
+TSR_DEV uint64_t tsr_port_ballot(bool says)
+{
+	return __ballot_sync(~0u, says);
+}
+
 TSR_DEV uint64_t tsr_port_clock(void)
 {
 	uint64_t ns;

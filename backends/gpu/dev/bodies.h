@@ -10,6 +10,7 @@
 #include "gpu/dev/scan.h"
 
 #include "gpu/dev/memory.h"
+#include "gpu/dev/place.h"
 #include "gpu/dev/pointer.h"
 
 #include "gpu/dev/atomic.h"
@@ -25,6 +26,7 @@
 #include "gpu/dev/gemm.h"
 #include "gpu/dev/reduce.h"
 #include "gpu/dev/state.h"
+#include "gpu/dev/sum.h"
 #include "gpu/dev/tile.h"
 #include "gpu/dev/value.h"
 #include "gpu/dev/words.h"

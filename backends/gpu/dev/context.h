@@ -49,7 +49,9 @@ enum {
 	TSR_GPU_NOTE_DTYPE = 4,
 	/* a fragment was not added in the way that it was sent (debug builds) */
 	TSR_GPU_NOTE_SENT = 5,
-	TSR_GPU_NOTE_COLLECTIVE = 6 /* views, a dtype or a root that the call does not take */
+	TSR_GPU_NOTE_COLLECTIVE = 6, /* views, a dtype or a root that the call does not take */
+	/* a key or a row, in `peer`, of `size_bytes` of them (debug builds) */
+	TSR_GPU_NOTE_INDEX = 7
 };
 enum { TSR_GPU_NOTE_MARKED = 64 };
 

@@ -100,6 +100,11 @@
 					 shared_t_ * shared __attribute__((unused)),         \
 					 const args_t_ *a_ __attribute__((unused)))
 
+/* ---- dev/coop.h */
+
+#define TSR_EACH(coop_, i_, count_) \
+	for (int i_ = (coop_)->thread, i_##_end = (count_); i_ < i_##_end; i_ += (coop_)->threads)
+
 /*
  * ---- dev/atomic.h: order and scope become template arguments, so that the
  * compilers' builtins see literals. In parentheses, because the commas between

@@ -77,6 +77,40 @@ TSR_DEV bool tsr_gpu_accepts(const tsr_coop_t *coop, const void *p, uint64_t siz
 }
 
 /**
+ * Whether the call may access a word at a rank that it has found to be one: what
+ * one thread has computed. Debug builds note a mistake.
+ */
+TSR_DEV bool tsr_gpu_accepts_word(const tsr_coop_t *coop, const int32_t *p)
+{
+#if defined(TSR_DEBUG)
+	if (!tsr_gpu_is_shared(coop->context, p, sizeof *p)) {
+		tsr_gpu_fault_of_thread(coop, TSR_GPU_NOTE_POINTER, p, sizeof *p, 0);
+		return false;
+	}
+#else
+	(void)coop, (void)p;
+#endif
+	return true;
+}
+
+/**
+ * Whether one thread's `index` is one of `count`. Debug builds note a mistake;
+ * others do not look.
+ */
+TSR_DEV bool tsr_gpu_accepts_index(const tsr_coop_t *coop, int32_t index, int64_t count)
+{
+#if defined(TSR_DEBUG)
+	if (index < 0 || index >= count) {
+		tsr_gpu_fault_of_thread(coop, TSR_GPU_NOTE_INDEX, 0, (uint64_t)count, index);
+		return false;
+	}
+#else
+	(void)coop, (void)index, (void)count;
+#endif
+	return true;
+}
+
+/**
  * Bytes from the beginning of a view's first element to the end of its last.
  */
 TSR_DEV uint64_t tsr_gpu_view_bytes(tsr_view_t view)

@@ -54,12 +54,10 @@ TSR_DEV void tsr_gpu_note_close(const tsr_coop_t *coop, tsr_gpu_note_t *note, ui
 		tsr_port_store<TSR_RELEASE, TSR_SCOPE_SYSTEM>(coop->context->abort, 1u);
 }
 
-/** A call with a wrong rank or pointer: noted once for the coop. */
-TSR_DEV void tsr_gpu_fault(const tsr_coop_t *coop, uint32_t kind, const void *p,
-			   uint64_t size_bytes, int peer)
+/** What one thread has found wrong with a call. */
+TSR_DEV void tsr_gpu_fault_of_thread(const tsr_coop_t *coop, uint32_t kind, const void *p,
+				     uint64_t size_bytes, int peer)
 {
-	if (coop->thread != 0)
-		return;
 	tsr_gpu_note_t *note = tsr_gpu_note_open(coop);
 	if (note) {
 		note->peer = peer;
@@ -67,6 +65,14 @@ TSR_DEV void tsr_gpu_fault(const tsr_coop_t *coop, uint32_t kind, const void *p,
 		note->size_bytes = size_bytes;
 	}
 	tsr_gpu_note_close(coop, note, kind, 1u);
+}
+
+/** A call with a wrong rank or pointer: noted once for the coop. */
+TSR_DEV void tsr_gpu_fault(const tsr_coop_t *coop, uint32_t kind, const void *p,
+			   uint64_t size_bytes, int peer)
+{
+	if (coop->thread == 0)
+		tsr_gpu_fault_of_thread(coop, kind, p, size_bytes, peer);
 }
 
 #endif

@@ -158,6 +158,38 @@ TSR_DEV void tsr_get_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, int pe
 	tsr_copy_2d(coop, dst, tsr_rank(coop), src, peer);
 }
 
+/** Words that a scatter stores. Only for the record of a run. */
+TSR_DEV uint64_t tsr_gpu_scattered(const tsr_coop_t *coop, const int32_t *index, int count)
+{
+	uint64_t words = 0;
+#if defined(TSR_RECORDED)
+	TSR_GPU_NO_UNROLL
+	for (int i = 0; tsr_gpu_leads(coop) && i < count; i++)
+		words += index[i] >= 0;
+#else
+	(void)coop, (void)index, (void)count;
+#endif
+	return words;
+}
+
+TSR_DEV void tsr_put_scattered(tsr_coop_t *coop, TSR_HEAP int32_t *dst, const int32_t *index,
+			       const int32_t *value, int count, int peer)
+{
+	tsr_port_settle(coop);
+	if (count < 1 || !tsr_gpu_accepts(coop, dst, sizeof *dst, peer))
+		return;
+	const uint64_t begun = tsr_gpu_record_now();
+	int32_t *there = tsr_gpu_heap_address(coop, dst, peer);
+	TSR_GPU_NO_UNROLL
+	for (int i = coop->thread; i < count; i += coop->threads) {
+		const int32_t at = index[i];
+		if (at >= 0 && tsr_gpu_accepts_word(coop, dst + at))
+			there[at] = value[i];
+	}
+	tsr_gpu_record_written(coop, begun, peer,
+			       tsr_gpu_scattered(coop, index, count) * sizeof *dst);
+}
+
 TSR_DEV void tsr_flush(tsr_coop_t *coop, int peer)
 {
 	(void)peer; /* one node: the fence waits for the stores to all peers */

@@ -95,6 +95,9 @@
  *     Between two polls of a flag. The first takes almost no time; the second
  *     takes a small part of the time that so many polls have taken, and at
  *     most some microseconds.
+ *   uint64_t tsr_port_ballot(bool)
+ *     Of the TSR_PORT_PART_THREADS threads that meet without a barrier: bit i is
+ *     what thread i says. All of them call it.
  *   T *tsr_port_global(T *p)
  *     p, known to point to global memory.
  *   T tsr_port_constant(const T *p)

@@ -126,6 +126,11 @@ TSR_DEV int tsr_hip_unknown(int x)
 	return x;
 }
 
+TSR_DEV uint64_t tsr_port_ballot(bool says)
+{
+	return __builtin_amdgcn_ballot_w64(says);
+}
+
 TSR_DEV uint64_t tsr_port_clock(void)
 {
 	return __builtin_readsteadycounter();

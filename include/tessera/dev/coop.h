@@ -121,6 +121,57 @@ TSR_DEV int tsr_role_of(const tsr_coop_t *block, const int32_t *shares, int role
  */
 TSR_DEV int32_t tsr_coop_scan(tsr_coop_t *coop, int32_t *values, int count);
 
+/**
+ * Stable counting placement: gives each of `count` keys the next free place of
+ * its bin. For i = 0, 1, .. count - 1 in this order, places[i] becomes
+ * totals[keys[i]], which then grows by 1. So equal keys get rising places in the
+ * order of i. `totals` holds the first place of each of the `bins` bins before
+ * the call (all 0: the numbers within a bin), and the place behind its last one
+ * afterwards. A negative key gets the place -1 and is not counted. Totals wrap
+ * around at 32 bits.
+ *
+ * Called by:  block (arrays of the block), or worker (arrays that no other
+ *             worker touches meanwhile); not in a gate.
+ * Memory:     `places`, `keys` and `totals` are in shared memory. `places` may
+ *             be null: the totals alone are counted. It may be `keys`, which it
+ *             replaces. Otherwise no two arrays overlap. count < 1 changes
+ *             nothing, and the coop meets.
+ * Meetings:   before and after, as tsr_sync.
+ * Errors:     as in dev/pointer.h; on the emulator also arrays outside shared
+ *             memory. A key of `bins` or more ends the launch with
+ *             TSR_ERR_KERNEL on the emulator, and on GPUs in debug builds.
+ * Source:     counting sort; ParallelKittens, section 4.3: the places of tokens
+ *             at their experts.
+ */
+TSR_DEV void tsr_coop_place(tsr_coop_t *coop, int32_t *places, const int32_t *keys, int count,
+			    int32_t *totals, int bins);
+
+/*
+ * A loop whose passes the coop's threads share:
+ *
+ *   TSR_EACH(coop, i, count) {
+ *           shared->row[i] = shared->first + i;
+ *   }
+ *
+ * `i` is declared by the loop, an int. The passes i = 0 .. count - 1 are each
+ * made once, by one thread, in no fixed order; count < 1: none. The body reads
+ * and writes the block's shared memory, and variables declared in it. It may
+ * read others, which have one value in all threads. It makes no device calls,
+ * does not change `i`, and does not leave the loop (break, return, goto);
+ * `continue` ends a pass.
+ *
+ * Called by:  block (each worker makes its share), or worker. `coop` is a
+ *             variable or another expression without side effects. `count` is
+ *             evaluated once.
+ * Meetings:   none. So a tsr_sync is needed before others read what the passes
+ *             wrote, and before the passes read what others wrote. An emulated
+ *             worker is one thread, and the body's accesses are plain C:
+ *             no tool reports a missing meeting here.
+ */
+#if !defined(TSR_EACH)
+#error "the port does not define loops whose passes the threads share"
+#endif
+
 /** Clears shared memory, with a tsr_sync before and after. Called by: block. */
 TSR_DEV void tsr_shared_clear(tsr_coop_t *block, void *shared, size_t size_bytes);
 

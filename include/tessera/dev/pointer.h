@@ -70,6 +70,21 @@ TSR_DEV void tsr_copy_2d(tsr_coop_t *coop, tsr_view_t dst, int dst_peer, tsr_vie
 			 int src_peer);
 
 /**
+ * Scatters words: `peer`'s copy of dst[index[i]] becomes value[i], for i = 0 ..
+ * count - 1. Negative indices are left out. Two passes with one index are a
+ * race. (tsr_scatter, dev/collective.h, is another call: a collective that
+ * deals out the parts of a view.)
+ *
+ * Memory:     `dst` is my address in the heap. `index` and `value` are in shared
+ *             memory. Each thread stores 4 bytes at a time.
+ * Errors:     also, on the emulator, `index` or `value` outside shared memory.
+ *             count < 1 does nothing.
+ * Source:     NVSHMEM's p, from each thread; ParallelKittens, section 4.3.
+ */
+TSR_DEV void tsr_put_scattered(tsr_coop_t *coop, TSR_HEAP int32_t *dst, const int32_t *index,
+			       const int32_t *value, int count, int peer);
+
+/**
  * Completes my earlier stores and puts to `peer`, those of all the coop's
  * threads: they are in its memory when the call returns. The coop meets. Orders
  * nothing for other ranks; a signal does.

@@ -40,9 +40,9 @@
  *                     with TSR_ERR_KERNEL. A port that formats no text says
  *                     less
  *
- *   tsr_coop_t, tsr_frag_t and the macros that dev/kernel.h, dev/tile.h,
- *   dev/atomic.h, dev/signal.h, dev/word.h, dev/gemm.h and dev/attend.h
- *   describe
+ *   tsr_coop_t, tsr_frag_t and the macros that dev/kernel.h, dev/coop.h,
+ *   dev/tile.h, dev/atomic.h, dev/signal.h, dev/word.h, dev/gemm.h and
+ *   dev/attend.h describe
  *
  *   TSR_PORT_BODIES   the header with the bodies, read after the contracts
  *

@@ -13,6 +13,7 @@
 #define tsr_sync(coop_) tsr_sync(TSR_AT(coop_))
 #define tsr_split(coop_) tsr_split(TSR_AT(coop_))
 #define tsr_coop_scan(coop_, ...) tsr_coop_scan(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_coop_place(coop_, ...) tsr_coop_place(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_shared_clear(coop_, ...) tsr_shared_clear(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_put(coop_, ...) tsr_put(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_put_all(coop_, ...) tsr_put_all(TSR_AT(coop_), __VA_ARGS__)
@@ -22,6 +23,7 @@
 #define tsr_put_all_2d(coop_, ...) tsr_put_all_2d(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_get_2d(coop_, ...) tsr_get_2d(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_copy_2d(coop_, ...) tsr_copy_2d(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_put_scattered(coop_, ...) tsr_put_scattered(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_flush(coop_, ...) tsr_flush(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_declare_writes(coop_, ...) tsr_declare_writes(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_load(coop_, ...) tsr_load(TSR_AT(coop_), __VA_ARGS__)
@@ -83,6 +85,7 @@
 #define tsr_all_reduce_view(coop_, ...) tsr_all_reduce_view(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_reduce_view(coop_, ...) tsr_reduce_view(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_combine(coop_, ...) tsr_combine(TSR_AT(coop_), __VA_ARGS__)
+#define tsr_sum_rows(coop_, ...) tsr_sum_rows(TSR_AT(coop_), __VA_ARGS__)
 #define tsr_gemm_mainloop(coop_, ...) tsr_gemm_mainloop(TSR_AT(coop_), __VA_ARGS__)
 
 #endif

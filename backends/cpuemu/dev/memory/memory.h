@@ -85,6 +85,13 @@ static inline bool tsr_mem_reach(tsr_coop_t *coop, const char *call, const TSR_H
 }
 
 /**
+ * The same for `count` words of four bytes that the contract wants in shared
+ * memory; `what` names them. There is one at least.
+ */
+bool tsr_mem_reach_shared(tsr_coop_t *coop, const char *call, const char *what,
+			  const int32_t *words, int count, tsr_mem_access_t access, tsr_mem_t *mem);
+
+/**
  * The same for a whole view, which must not be empty. Also checks its extents,
  * dtype and space.
  */

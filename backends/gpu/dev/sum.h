@@ -1,0 +1,173 @@
+/*
+ * Body of tsr_sum_rows (dev/sum.h). Each thread sums columns of its own, sixteen
+ * bytes of four rows at a time, and stores what it has: no thread waits for
+ * another. D is how the rows hold elements, and E how the sum is stored.
+ */
+#ifndef TESSERA_GPU_DEV_SUM_H
+#define TESSERA_GPU_DEV_SUM_H
+
+#include "gpu/dev/memory.h"
+#include "gpu/dev/record.h"
+
+enum { TSR_GPU_SUMMED = 4 /* rows of which a thread has elements in flight */ };
+
+/** What is summed: addresses in my memory, and where the sum goes. */
+typedef struct tsr_gpu_summing {
+	const char *src;
+	char *dst;
+	const int32_t *rows;
+	const float *weights;
+	int64_t src_pitch, src_rows;
+	int32_t count, dtype; /* of the rows that are chosen; of the sum */
+} tsr_gpu_summing_t;
+
+/** Adjacent elements that are moved together. */
+template <typename S, int N> struct __attribute__((aligned(N * sizeof(S)))) tsr_gpu_adjacent {
+	S element[N];
+};
+
+/** Adds N columns from `col` on of the rows i .. i + 3, as far as there are any. */
+template <typename D, int N>
+TSR_DEV void tsr_gpu_sum_few(const tsr_gpu_summing_t &s, int64_t col, int i, float (&sum)[N])
+{
+	typedef typename D::stored_t stored_t;
+	typedef tsr_gpu_adjacent<stored_t, N> group_t;
+	group_t group[TSR_GPU_SUMMED];
+	float weight[TSR_GPU_SUMMED];
+	bool has[TSR_GPU_SUMMED];
+	TSR_GPU_UNROLL
+	for (int k = 0; k < TSR_GPU_SUMMED; k++) {
+		has[k] = i + k < s.count;
+		const int at = has[k] ? i + k : i;
+		weight[k] = s.weights ? s.weights[at] : 1.0f;
+		group[k] = *(const group_t *)(s.src + s.rows[at] * s.src_pitch +
+					      col * (int64_t)sizeof(stored_t));
+	}
+	TSR_GPU_UNROLL
+	for (int k = 0; k < TSR_GPU_SUMMED; k++) {
+		TSR_GPU_UNROLL
+		for (int j = 0; j < N; j++) {
+			const float x = tsr_gpu_decode<float, D>(group[k].element[j]);
+			sum[j] = has[k] ? sum[j] + weight[k] * x : sum[j];
+		}
+	}
+}
+
+/** Stores N sums, at most 16 bytes at a time. */
+template <typename E, int N>
+TSR_DEV void tsr_gpu_store_sums(char *row, int64_t col, const float (&sum)[N])
+{
+	typedef typename E::stored_t stored_t;
+	constexpr int MOST = 16 / (int)sizeof(stored_t), EACH = N < MOST ? N : MOST;
+	typedef tsr_gpu_adjacent<stored_t, EACH> group_t;
+	group_t *to = (group_t *)((stored_t *)row + col);
+	TSR_GPU_UNROLL
+	for (int i = 0; i < N / EACH; i++) {
+		group_t group;
+		TSR_GPU_UNROLL
+		for (int j = 0; j < EACH; j++)
+			group.element[j] = tsr_gpu_encode<E>(sum[i * EACH + j]);
+		to[i] = group;
+	}
+}
+
+/** The columns from `first` on, N at a time. */
+template <typename D, int N>
+TSR_DEV void tsr_gpu_sum_columns(const tsr_coop_t *coop, const tsr_gpu_summing_t &s, int64_t first,
+				 int64_t last)
+{
+	TSR_GPU_NO_UNROLL
+	for (int64_t col = first + coop->thread * N; col < last; col += coop->threads * N) {
+		float sum[N];
+		TSR_GPU_UNROLL
+		for (int j = 0; j < N; j++)
+			sum[j] = 0.0f;
+		TSR_GPU_NO_UNROLL
+		for (int i = 0; i < s.count; i += TSR_GPU_SUMMED)
+			tsr_gpu_sum_few<D, N>(s, col, i, sum);
+		if (s.dtype == TSR_F32)
+			tsr_gpu_store_sums<tsr_gpu_f32, N>(s.dst, col, sum);
+		else if (s.dtype == TSR_F16)
+			tsr_gpu_store_sums<tsr_gpu_f16, N>(s.dst, col, sum);
+		else
+			tsr_gpu_store_sums<tsr_gpu_bf16, N>(s.dst, col, sum);
+	}
+}
+
+template <typename D>
+TSR_DEV void tsr_gpu_sum_row(const tsr_coop_t *coop, const tsr_gpu_summing_t &s, int64_t cols)
+{
+	constexpr int N = 16 / (int)sizeof(typename D::stored_t);
+	const uint64_t places = (uint64_t)(uintptr_t)s.dst | (uint64_t)(uintptr_t)s.src |
+				(uint64_t)(s.src_rows > 1 ? s.src_pitch : 0);
+	const int64_t whole = places % 16 == 0 ? cols / N * N : 0;
+	tsr_gpu_sum_columns<D, N>(coop, s, 0, whole);
+	tsr_gpu_sum_columns<D, 1>(coop, s, whole, cols);
+}
+
+/** Whether rows of the view can be summed, or a sum stored there. Debug builds note a mistake. */
+TSR_DEV bool tsr_gpu_sums(const tsr_coop_t *coop, tsr_view_t view, int peer)
+{
+#if defined(TSR_DEBUG)
+	if (view.dtype != TSR_F32 && view.dtype != TSR_F16 && view.dtype != TSR_BF16) {
+		tsr_gpu_fault(coop, TSR_GPU_NOTE_DTYPE, view.data, 0, view.dtype);
+		return false;
+	}
+#endif
+	return tsr_gpu_accepts_view(coop, view, peer);
+}
+
+/** Whether all chosen rows are some. Debug builds note a mistake; others do not look. */
+TSR_DEV bool tsr_gpu_accepts_rows_of(const tsr_coop_t *coop, tsr_view_t src, const int32_t *rows,
+				     int count)
+{
+#if defined(TSR_DEBUG)
+	TSR_GPU_NO_UNROLL
+	for (int i = 0; i < count; i++)
+		if (rows[i] < 0 || rows[i] >= src.rows) {
+			tsr_gpu_fault(coop, TSR_GPU_NOTE_INDEX, 0, (uint64_t)src.rows, rows[i]);
+			return false;
+		}
+#else
+	(void)coop, (void)src, (void)rows, (void)count;
+#endif
+	return true;
+}
+
+TSR_DEV void tsr_sum_rows(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, const int32_t *rows,
+			  const float *weights, int count, int to)
+{
+	const int me = tsr_rank(coop);
+	const int64_t cols = dst.cols < src.cols ? dst.cols : src.cols,
+		      read = tsr_gpu_dtype_bytes(src.dtype);
+	tsr_gpu_summing_t s;
+	tsr_port_settle(coop);
+	count = count > 0 ? count : 0;
+	if (cols < 1 || dst.rows < 1 || !tsr_gpu_sums(coop, dst, to) ||
+	    (count > 0 && !tsr_gpu_sums(coop, src, me)) ||
+	    !tsr_gpu_accepts_rows_of(coop, src, rows, count))
+		return;
+	const uint64_t begun = tsr_gpu_record_now();
+	s.src = tsr_gpu_view_address(coop, src, me);
+	s.dst = tsr_gpu_view_address(coop, dst, to);
+	s.rows = rows;
+	s.weights = weights;
+	s.src_pitch = src.ld * read;
+	s.src_rows = src.rows;
+	s.count = count;
+	s.dtype = dst.dtype;
+	if (src.dtype == TSR_F32)
+		tsr_gpu_sum_row<tsr_gpu_f32>(coop, s, cols);
+	else if (src.dtype == TSR_F16)
+		tsr_gpu_sum_row<tsr_gpu_f16>(coop, s, cols);
+	else
+		tsr_gpu_sum_row<tsr_gpu_bf16>(coop, s, cols);
+	tsr_gpu_record_read(coop, me,
+			    src.space == TSR_SPACE_HEAP ? (uint64_t)(count * cols * read) : 0);
+	tsr_gpu_record_written(coop, begun, to,
+			       dst.space == TSR_SPACE_HEAP
+				       ? (uint64_t)(cols * tsr_gpu_dtype_bytes(dst.dtype))
+				       : 0);
+}
+
+#endif
