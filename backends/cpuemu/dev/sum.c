@@ -59,7 +59,7 @@ static bool take_arrays(tsr_coop_t *coop, const char *call, summing_t *s, const 
 	    (weights && !take_words(coop, call, "weights", weights, s->count, s->weights)))
 		return false;
 	for (int i = 0; i < s->count; i++) {
-		if (s->rows[i] < 0 || s->rows[i] >= s->src.rows)
+		if (s->rows[i] >= s->src.rows)
 			return tsr_cpu_misuse(coop, call, "choose rows that the view has",
 					      "of row %d of a view of %lld", (int)s->rows[i],
 					      (long long)s->src.rows);
@@ -93,6 +93,8 @@ static void sum_stage(const summing_t *s, int64_t first, size_t cols)
 	float sum[STAGE] = {0}, x[STAGE];
 	for (int i = 0; i < s->count; i++) {
 		const int64_t at = s->rows[i] * s->src.ld + first;
+		if (s->rows[i] < 0)
+			continue;
 		tsr_mem_read(&s->from, row, s->from.at + (size_t)at * read, cols * read);
 		tsr_row_widen(TSR_F32, x, s->src.dtype, row, cols);
 		for (size_t j = 0; j < cols; j++)

@@ -26,7 +26,7 @@ template <typename S, int N> struct __attribute__((aligned(N * sizeof(S)))) tsr_
 	S element[N];
 };
 
-/** Adds N columns from `col` on of the rows i .. i + 3, as far as there are any. */
+/** Adds N columns from `col` on of the rows i .. i + 3, as far as there are any. Negative ones are none. */
 template <typename D, int N>
 TSR_DEV void tsr_gpu_sum_few(const tsr_gpu_summing_t &s, int64_t col, int i, float (&sum)[N])
 {
@@ -37,11 +37,13 @@ TSR_DEV void tsr_gpu_sum_few(const tsr_gpu_summing_t &s, int64_t col, int i, flo
 	bool has[TSR_GPU_SUMMED];
 	TSR_GPU_UNROLL
 	for (int k = 0; k < TSR_GPU_SUMMED; k++) {
-		has[k] = i + k < s.count;
-		const int at = has[k] ? i + k : i;
+		const int at = i + k < s.count ? i + k : i;
+		const int32_t row = s.rows[at];
+		has[k] = i + k < s.count && row >= 0;
 		weight[k] = s.weights ? s.weights[at] : 1.0f;
-		group[k] = *(const group_t *)(s.src + s.rows[at] * s.src_pitch +
-					      col * (int64_t)sizeof(stored_t));
+		if (has[k])
+			group[k] = *(const group_t *)(s.src + row * s.src_pitch +
+						      col * (int64_t)sizeof(stored_t));
 	}
 	TSR_GPU_UNROLL
 	for (int k = 0; k < TSR_GPU_SUMMED; k++) {
@@ -124,7 +126,7 @@ TSR_DEV bool tsr_gpu_accepts_rows_of(const tsr_coop_t *coop, tsr_view_t src, con
 #if defined(TSR_DEBUG)
 	TSR_GPU_NO_UNROLL
 	for (int i = 0; i < count; i++)
-		if (rows[i] < 0 || rows[i] >= src.rows) {
+		if (rows[i] >= src.rows) {
 			tsr_gpu_fault(coop, TSR_GPU_NOTE_INDEX, 0, (uint64_t)src.rows, rows[i]);
 			return false;
 		}

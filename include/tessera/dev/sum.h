@@ -17,7 +17,8 @@ enum { TSR_SUM_ROWS_MOST = 256 };
  *             TSR_SUM_ROWS_MOST. They are in shared memory, or variables of the
  *             kernel with one content in all threads. On GPUs shared memory is
  *             better: what is indexed must be in memory. `weights` may be null:
- *             all are 1. A row may be chosen more than once.
+ *             all are 1. A negative row is left out, with its weight. A row may
+             be chosen more than once.
  * Views:      f32, f16 or bf16; the two may differ. Each is in the heap or in
  *             shared memory (`dst`: then `to` is my own rank). `dst` may be a row
  *             of `src` that is not read; otherwise they do not overlap.
