@@ -17,7 +17,7 @@
 #include "tessera/tessera.h"
 
 enum {
-	WORKLOAD_PARAMS = 16,   /* parameters of a workload, at most */
+	WORKLOAD_PARAMS = 20,   /* parameters of a workload, at most */
 	WORKLOAD_EXTENTS = 3,   /* numbers in one parameter, such as M x N x K */
 	WORKLOAD_PATTERNS = 16, /* patterns, at most */
 	WORKLOAD_MATRICES = 16  /* matrices, at most */
@@ -102,6 +102,20 @@ typedef enum workload_use {
 	WORKLOAD_BETWEEN /* only in a baseline: output of one step, input of a later one */
 } workload_use_t;
 
+/** How often the numbers of a draw come: a row has each number once at most. */
+typedef enum workload_odds {
+	WORKLOAD_EQUAL = 1, /* all alike */
+	WORKLOAD_ZIPF,      /* with weights 1, 1/2, 1/3 ..., spread over the numbers */
+	WORKLOAD_FIRST      /* every row has the first ones, in their order */
+} workload_odds_t;
+
+/** Drawn inputs: each row has different numbers of 0 .. below - 1. */
+typedef struct workload_draw {
+	int64_t below; /* 0: the matrix is not drawn */
+	workload_odds_t odds;
+	uint64_t seed;
+} workload_draw_t;
+
 /** A matrix, and the part of it that belongs to one rank. */
 typedef struct workload_matrix {
 	const char *name; /* "A" */
@@ -110,6 +124,9 @@ typedef struct workload_matrix {
 	/* for an input: the number of its random stream; an element depends on its position in the
 	 * whole matrix */
 	uint64_t stream;
+	/* of an input of TSR_I32 whose elements are choices, such as the experts of a token: in
+	 * place of the stream, and the same whatever the inputs' seed */
+	workload_draw_t draw;
 	int64_t rows, cols;                                 /* of the whole matrix */
 	int64_t first_row, part_rows, first_col, part_cols; /* a part may be empty */
 	/* true: each rank has memory for the whole matrix, with its part in its place. What lies

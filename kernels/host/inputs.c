@@ -1,5 +1,6 @@
 #include "kernels/host/inputs.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -18,6 +19,42 @@ static double element(const workload_inputs_t *inputs, uint64_t stream, int64_t 
 	return 2.0 * (double)tsr_random_f32(seed, (uint64_t)index) - 1.0;
 }
 
+/* ------------------------------------------------------------ draws */
+
+/** The weight of a number. A prime spreads the frequent ones over all numbers. */
+static double weight_of(const workload_draw_t *draw, int64_t number)
+{
+	enum { STEP = 7919 };
+	return draw->odds == WORKLOAD_ZIPF ? 1.0 / (double)(1 + number * STEP % draw->below) : 1;
+}
+
+/**
+ * A row of `count` numbers that differ, drawn one after the other by their
+ * weights: those with the largest log(u) / weight, with u uniform (Efraimidis and
+ * Spirakis, "Weighted random sampling with a reservoir", 2006). `keys` has room
+ * for one for each number.
+ */
+static void draw_row(const workload_draw_t *draw, int64_t row, int64_t count, double *keys,
+		     int32_t *numbers_out)
+{
+	for (int64_t i = 0; i < draw->below; i++)
+		keys[i] = draw->odds == WORKLOAD_FIRST
+				  ? -(double)i
+				  : log(tsr_random_f64(draw->seed,
+						       (uint64_t)(row * draw->below + i))) /
+					    weight_of(draw, i);
+	for (int64_t place = 0; place < count; place++) {
+		int64_t best = 0;
+		for (int64_t i = 1; i < draw->below; i++)
+			if (keys[i] > keys[best])
+				best = i;
+		numbers_out[place] = (int32_t)best;
+		keys[best] = -INFINITY;
+	}
+}
+
+/* ------------------------------------------------------------ parts */
+
 /** Some rows of a part, which one thread makes. */
 typedef struct slice {
 	const workload_inputs_t *inputs;
@@ -28,11 +65,29 @@ typedef struct slice {
 	bool is_running;
 } slice_t;
 
+/** Whole rows: their part begins at the first column. Without memory it has no choices: -1. */
+static void draw_slice(const slice_t *slice)
+{
+	const workload_matrix_t *matrix = slice->matrix;
+	const int64_t cols = matrix->part_cols;
+	double *keys = malloc((size_t)matrix->draw.below * sizeof *keys);
+	for (int64_t row = slice->first_row; row < slice->end_row; row++) {
+		int32_t *numbers = (int32_t *)slice->dense + row * cols;
+		for (int64_t col = 0; !keys && col < cols; col++)
+			numbers[col] = -1;
+		if (keys)
+			draw_row(&matrix->draw, matrix->first_row + row, cols, keys, numbers);
+	}
+	free(keys);
+}
+
 static void *make_slice(void *argument)
 {
 	const slice_t *slice = argument;
 	const workload_matrix_t *matrix = slice->matrix;
-	for (int64_t row = slice->first_row; row < slice->end_row; row++)
+	if (matrix->draw.below > 0)
+		draw_slice(slice);
+	for (int64_t row = slice->first_row; matrix->draw.below == 0 && row < slice->end_row; row++)
 		for (int64_t col = 0; col < matrix->part_cols; col++) {
 			const int64_t place =
 				(matrix->first_row + row) * matrix->cols + matrix->first_col + col;
@@ -51,7 +106,9 @@ static int64_t slices_of(const workload_matrix_t *matrix)
 	cpu_set_t set;
 	const int64_t processors =
 		sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-	const int64_t wanted = matrix->part_rows * matrix->part_cols / SLICE_ELEMENTS;
+	const int64_t of_row = matrix->draw.below > 0 ? matrix->draw.below * matrix->part_cols
+						      : matrix->part_cols,
+		      wanted = matrix->part_rows * of_row / SLICE_ELEMENTS;
 	const int64_t most = processors < MOST_SLICES ? processors : MOST_SLICES;
 	return wanted < 1 ? 1 : wanted < most ? wanted : most;
 }

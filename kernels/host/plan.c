@@ -233,7 +233,9 @@ tsr_status_t plan_compute(workload_run_t *run)
 
 tsr_status_t plan_sync(workload_run_t *run)
 {
-	return streams_sync(&plan_of(run)->streams);
+	const plan_t *plan = plan_of(run);
+	const tsr_status_t status = streams_sync(&plan->streams);
+	return status == TSR_OK && plan->kind->ended ? plan->kind->ended(plan) : status;
 }
 
 tsr_stream_t *plan_stream(workload_run_t *run)

@@ -14,7 +14,7 @@
 #include "kernels/workload.h"
 
 enum {
-	PLAN_BUFFERS = 12, /* buffers of a plan, at most */
+	PLAN_BUFFERS = 24, /* buffers of a plan, at most */
 	PLAN_KERNELS = 4,  /* kernels of a pattern, at most */
 	PLAN_WORDS = 96    /* length of a sentence's beginning */
 };
@@ -73,6 +73,8 @@ struct plan_kind {
 	tsr_status_t (*run)(plan_t *plan);
 	/** The same for the computation alone, in the workload's compute_pattern. */
 	tsr_status_t (*compute)(plan_t *plan);
+	/** Says whether runs that have ended went wrong, in memory. Null: none can. */
+	tsr_status_t (*ended)(const plan_t *plan);
 	/** The place of this rank's part of an input or output. */
 	tsr_view_t (*view)(const plan_t *plan, int matrix);
 	/** Sets the place of matrix 0, 1 or 2 in the kernels' arguments: of all its memory. */

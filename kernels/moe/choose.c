@@ -1,0 +1,224 @@
+/*
+ * Automatic choices: the tile, the blocks and what they do, and the pieces in
+ * which tokens and results travel.
+ */
+#include "kernels/host/cost.h"
+#include "kernels/host/share.h"
+#include "kernels/moe/moe.h"
+
+/* A chunk of tokens has a flag. So many chunks at most, because fillers wait for each. */
+enum { CHUNKS = 64, CHUNK_ROWS = 16 };
+
+/* Bytes of a copy by copy engines: on H200 they reach 312 GB/s with copies of this size. */
+enum { COPY_BYTES = 4 << 20 };
+
+/* Bands of columns that are returned one after the other. */
+enum { BANDS = 4 };
+
+/*
+ * GB/s at which a block's warps copy rows in its own memory, and blocks that send
+ * at most. Not measured.
+ */
+static const double FILL_RATE = 80;
+enum { MOST_SENDERS = 8, MOST_EXPANDERS = 24 };
+
+/** A rank's share of the work, if the tokens choose evenly. */
+typedef struct work {
+	double rows;       /* of its experts */
+	double operations; /* of the first product */
+	double sent;       /* bytes that it sends to other ranks */
+	double filled;     /* bytes that it copies to rows */
+} work_t;
+
+static work_t work_of(const moe_config_t *c, int ranks)
+{
+	const double tokens = (double)moe_tokens_before(c, ranks, ranks),
+		     row = (double)c->hidden * (double)tsr_dtype_bytes(c->dtype),
+		     rows = tokens * (double)c->top_k / ranks,
+		     /* each token goes to each other rank, or once a choice */
+		others = c->top_k < ranks - 1 ? (double)c->top_k : (double)(ranks - 1);
+	return (work_t){.rows = rows,
+			.operations = 2 * rows * (double)c->hidden * (double)c->inner,
+			.sent = (double)c->tokens * others * row,
+			.filled = rows * row};
+}
+
+/* ------------------------------------------------------------ tile */
+
+typedef struct candidate {
+	const moe_config_t *config;
+	const workload_place_t *place;
+} candidate_t;
+
+static bool can_tile(const void *ctx, tile_size_t tile)
+{
+	const candidate_t *candidate = ctx;
+	return moe_padding(candidate->config, candidate->place->ranks) % tile.m == 0;
+}
+
+static double cost_in_tiles(const void *ctx, tile_size_t tile)
+{
+	const candidate_t *candidate = ctx;
+	const workload_place_t *place = candidate->place;
+	const moe_config_t *c = candidate->config;
+	const int ranks = place->ranks;
+	const int64_t experts = share_largest(c->experts, ranks),
+		      rows = (int64_t)work_of(c, ranks).rows / experts + 1,
+		      padding = moe_padding(c, ranks),
+		      padded = (rows + padding - 1) / padding * padding * experts;
+	const cost_product_t product = {.m = padded,
+					.k = c->hidden,
+					.tile = tile,
+					.tiles = padded / tile.m * tiles_of(c->inner, tile.n),
+					.parts = 1};
+	return cost_compute(place->machine, &product, place->device->resident_blocks).time;
+}
+
+static tsr_status_t choose_tile(moe_config_t *c, const workload_place_t *place)
+{
+	const candidate_t candidate = {c, place};
+	const cost_search_t search = {.kernel = moe_patterns[c->pattern].kernels[0],
+				      .dtype = c->dtype,
+				      .device = place->device,
+				      .can = can_tile,
+				      .cost = cost_in_tiles,
+				      .ctx = &candidate};
+	if (!tile_is_automatic(c->tile))
+		return TSR_OK;
+	return cost_choose_tile(&search, moe_patterns[c->pattern].name, &c->tile);
+}
+
+/* ------------------------------------------------------------ blocks */
+
+/** Time of the first product by the whole device, in seconds; 0: the machine is not known. */
+static double product_time(const moe_config_t *c, const workload_place_t *place)
+{
+	const machine_t *machine = place->machine;
+	const work_t work = work_of(c, place->ranks);
+	if (!cost_knows_links(machine) || machine->tensor_rate <= 0)
+		return 0;
+	const double weights = (double)share_largest(c->experts, place->ranks) * (double)c->hidden *
+			       (double)c->inner * (double)tsr_dtype_bytes(c->dtype),
+		     computing = work.operations / (machine->tensor_rate * 1e12),
+		     reading = (weights + work.filled) / (machine->memory_rate * 1e9);
+	return computing > reading ? computing : reading;
+}
+
+static int between(double wanted, int least, int most)
+{
+	return wanted < least ? least : wanted < most ? (int)wanted : most;
+}
+
+/** Blocks that send: as many as fill a link, up to a limit. Blocks that fill: by their bytes. */
+static void choose_movers(moe_config_t *c, const workload_place_t *place, int most)
+{
+	const machine_t *machine = place->machine;
+	const double time = product_time(c, place);
+	const bool sends = c->pattern == MOE_FUSED && place->ranks > 1;
+	const int sixth = most / 6 > 1 ? most / 6 : 1;
+	if (c->pattern == MOE_BULK_SYNCHRONOUS || !sends)
+		c->senders = 0;
+	else if (c->senders == 0)
+		c->senders = time > 0 ? between(machine->link_pair / machine->block_rate + 1, 1,
+						MOST_SENDERS)
+				      : sixth;
+	if (c->pattern == MOE_BULK_SYNCHRONOUS)
+		c->expanders = 0;
+	else if (c->expanders == 0)
+		c->expanders = time > 0 ? between(1.25 * work_of(c, place->ranks).filled / time /
+								  1e9 / FILL_RATE +
+							  1,
+						  4, MOST_EXPANDERS)
+					: sixth;
+	/* at least one block computes */
+	while (c->senders + c->expanders >= most && c->senders > 1)
+		c->senders--;
+	while (c->senders + c->expanders >= most && c->expanders > 1)
+		c->expanders--;
+}
+
+static tsr_status_t choose_blocks(moe_config_t *c, const workload_place_t *place)
+{
+	/* one block of copy-engines signals beside the others */
+	const bool copies = moe_copiers(c, place->ranks) > 0;
+	const int most = place->device->resident_blocks - copies;
+	choose_movers(c, place, c->blocks > 0 ? c->blocks : most);
+	if (c->blocks == 0)
+		c->blocks = most;
+	if (c->blocks > most)
+		return tsr_error(TSR_ERR_RESIDENCY,
+				 "%d blocks%s wait for each other, and %s holds %d at one time; "
+				 "launch fewer blocks",
+				 c->blocks, copies ? " and one that signals" : "",
+				 place->device->name, place->device->resident_blocks);
+	if (c->pattern != MOE_BULK_SYNCHRONOUS && c->senders + c->expanders >= c->blocks)
+		return tsr_error(TSR_ERR_RESIDENCY,
+				 "pattern %s needs at least %d blocks: %d that send, %d that fill "
+				 "rows, and one that computes; take --pattern bulk-synchronous",
+				 moe_patterns[c->pattern].name, c->senders + c->expanders + 1,
+				 c->senders, c->expanders);
+	return TSR_OK;
+}
+
+/* ------------------------------------------------------------ pieces */
+
+static void choose_chunks(moe_config_t *c)
+{
+	const int64_t row = c->hidden * (int64_t)tsr_dtype_bytes(c->dtype),
+		      few = (c->tokens + CHUNKS - 1) / CHUNKS, copied = COPY_BYTES / row,
+		      wanted = c->pattern == MOE_COPY_ENGINES && copied > few ? copied : few;
+	if (c->chunk_rows == 0)
+		c->chunk_rows = wanted < CHUNK_ROWS ? CHUNK_ROWS : wanted;
+	if (c->chunk_rows > c->tokens)
+		c->chunk_rows = c->tokens;
+}
+
+/**
+ * The experts whose own tokens are multiplied before those of others: as many as
+ * take until the others' have come. Own tokens are one part in as many as ranks.
+ */
+static void choose_early(moe_config_t *c, const workload_place_t *place)
+{
+	const double time = product_time(c, place),
+		     arriving = time > 0 ? work_of(c, place->ranks).sent /
+						   (place->machine->link_pair * 1e9)
+					 : 0;
+	if (place->ranks == 1 || c->pattern == MOE_BULK_SYNCHRONOUS)
+		c->early = 0;
+	else if (c->early == 0)
+		c->early = time > 0 ? between(100 * place->ranks * arriving / time, 1, 100) : 100;
+}
+
+static void choose_bands(moe_config_t *c)
+{
+	const int64_t tiles = tiles_of(c->hidden, c->tile.n);
+	if (c->pattern == MOE_BULK_SYNCHRONOUS || !c->is_layer)
+		c->bands = 1;
+	else if (c->bands == 0)
+		c->bands = BANDS;
+	if (c->bands > tiles)
+		c->bands = tiles;
+}
+
+tsr_status_t moe_choose(const workload_config_t *config, const workload_place_t *place,
+			workload_config_t *config_out)
+{
+	moe_config_t c = moe_config_of(config);
+	tsr_status_t status = choose_tile(&c, place);
+	if (status == TSR_OK)
+		status = choose_blocks(&c, place);
+	if (status != TSR_OK)
+		return status;
+	choose_chunks(&c);
+	choose_early(&c, place);
+	choose_bands(&c);
+	*config_out = *config;
+	config_out->value[MOE_TILE] = (workload_value_t){{c.tile.m, c.tile.n, c.tile.k}};
+	config_out->value[MOE_BLOCKS] = (workload_value_t){{c.blocks}};
+	config_out->value[MOE_SENDERS] = (workload_value_t){{c.senders}};
+	config_out->value[MOE_EXPANDERS] = (workload_value_t){{c.expanders}};
+	config_out->value[MOE_CHUNK_ROWS] = (workload_value_t){{c.chunk_rows}};
+	config_out->value[MOE_EARLY] = (workload_value_t){{c.early}};
+	config_out->value[MOE_BANDS] = (workload_value_t){{c.bands}};
+	return TSR_OK;
+}

@@ -1,0 +1,169 @@
+/*
+ * Combine: each rank sums, for every token, what its own experts made of it,
+ * times the weights, and puts the sum to the token's rank. That adds the ranks'
+ * sums. So results travel once a rank too.
+ *
+ * Order of sums: on a rank, that of the token's choices; then the ranks in their
+ * order, and each rank's sum is rounded to the dtype. So results have the same
+ * bits in every run.
+ */
+#ifndef MOE_COMBINE_H
+#define MOE_COMBINE_H
+
+#include "kernels/moe/groups.h"
+
+enum { MOE_WORKERS = 16 }; /* of a block, at most, that combine */
+
+/** What a worker has in shared memory: for a token, the rows that are added, and their factors. */
+typedef struct moe_sum {
+	int32_t places[MOE_CHOICES], rows[MOE_CHOICES];
+	float weights[MOE_CHOICES];
+} moe_sum_t;
+
+typedef struct moe_combining {
+	moe_sum_t sum[MOE_WORKERS];
+} moe_combining_t;
+
+/** One band of the columns of `rows` rows of a view, from `row` on. */
+TSR_FN tsr_view_t moe_band(const moe_args_t *a, tsr_view_t view, int64_t row, int64_t rows,
+			   int32_t band)
+{
+	const int64_t cols = (int64_t)a->band_tiles * TSR_TILE_N(tile);
+	const tsr_pos_t at = {row, band * cols};
+	return tsr_view_part(view, at, rows, cols);
+}
+
+/** The flag of a band of a batch that rank `owner` has put back; the same address on all ranks. */
+TSR_FN TSR_HEAP uint64_t *moe_returned(const moe_args_t *a, int owner, int32_t batch, int32_t band)
+{
+	return a->returned + ((int64_t)owner * a->batches + batch) * a->bands + band;
+}
+
+/** Reads the places of a token's choices, and their weights. The worker meets. */
+TSR_FN void moe_load_choices(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_t *a, int32_t row)
+{
+	const tsr_pos_t at = {row, 0};
+	tsr_sync(worker); /* what was here has been used */
+	tsr_get_2d(worker, tsr_view_shared(sum->places, TSR_I32, 1, a->choices, a->choices),
+		   tsr_view_part(a->places, at, 1, a->choices), a->me);
+	tsr_get_2d(worker, tsr_view_shared(sum->weights, TSR_F32, 1, a->choices, a->choices),
+		   tsr_view_part(a->weighed, at, 1, a->choices), a->me);
+	tsr_sync(worker);
+}
+
+/** Whether a choice is the token's first one on its rank. */
+TSR_FN int moe_is_first(const moe_sum_t *sum, const moe_args_t *a, int32_t choice)
+{
+	const int rank = moe_rank_of(a, sum->places[choice]);
+	for (int32_t j = 0; j < choice; j++)
+		if (moe_rank_of(a, sum->places[j]) == rank)
+			return 0;
+	return rank >= 0;
+}
+
+/* ------------------------------------------------------------ on the experts' rank */
+
+/** Sums what this rank's experts made of a token of `source`. Nothing if none has it. */
+TSR_FN void moe_return_token(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_t *a, int source,
+			     int32_t token, int32_t band)
+{
+	const int32_t base = a->me * a->capacity;
+	/* on one rank that is all */
+	const tsr_view_t to = a->ranks == 1
+				      ? moe_band(a, a->out, token, 1, band)
+				      : moe_band(a, a->back, moe_row(a, a->me, token), 1, band);
+	moe_load_choices(worker, sum, a, moe_row(a, source, token));
+	int32_t here = a->ranks == 1;
+	for (int32_t j = 0; j < a->choices; j++)
+		here |= moe_rank_of(a, sum->places[j]) == a->me;
+	TSR_EACH(worker, j, a->choices) {
+		sum->rows[j] = moe_rank_of(a, sum->places[j]) == a->me ? sum->places[j] - base : -1;
+	}
+	tsr_sync(worker);
+	if (here)
+		tsr_sum_rows(worker, to, moe_band(a, a->y2, 0, a->y2.rows, band), sum->rows,
+			     sum->weights, a->choices, source);
+}
+
+/**
+ * Puts one band of a batch's results back to rank `source`.
+ * Partner:    moe_finish_batch there. Litmus: MP.rel.acq.diffGPU-ss. What is
+ *             overwritten there has been read: the plan has taken that rank's
+ *             counts (moe_take).
+ */
+TSR_FN void moe_return_batch(tsr_coop_t *worker, moe_combining_t *shared, const moe_run_t *run,
+			     int source, int32_t batch, int32_t band)
+{
+	const moe_args_t *a = run->args;
+	const int32_t tokens = run->groups->tokens[source], first = batch * a->batch,
+		      past = first + a->batch, end = past < tokens ? past : tokens;
+	for (int32_t token = first; token < end; token++)
+		moe_return_token(worker, &shared->sum[tsr_worker_index(worker)], a, source, token,
+				 band);
+	tsr_signal(worker, moe_returned(a, a->me, batch, band), run->epoch, TSR_SIGNAL_SET, source);
+}
+
+/* ------------------------------------------------------------ on the token's rank */
+
+/** Adds the ranks' sums of a token of this rank, in the order of ranks. */
+TSR_FN void moe_finish_token(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_t *a, int32_t token,
+			     int32_t band)
+{
+	moe_load_choices(worker, sum, a, moe_row(a, a->me, token));
+	TSR_EACH(worker, j, a->choices) {
+		sum->rows[j] = -1;
+	}
+	tsr_sync(worker);
+	TSR_EACH(worker, j, a->choices) {
+		const int rank = moe_rank_of(a, sum->places[j]);
+		int32_t before = 0; /* ranks that are added before this one */
+		for (int32_t i = 0; i < a->choices; i++)
+			before += moe_is_first(sum, a, i) && moe_rank_of(a, sum->places[i]) < rank;
+		if (moe_is_first(sum, a, j))
+			sum->rows[before] = moe_row(a, rank, token);
+	}
+	tsr_sync(worker);
+	tsr_sum_rows(worker, moe_band(a, a->out, token, 1, band),
+		     moe_band(a, a->back, 0, a->back.rows, band), sum->rows, 0, a->choices, a->me);
+}
+
+/**
+ * Finishes one band of a batch of this rank's tokens.
+ * Partner:    the signal of moe_return_batch on all ranks. Litmus:
+ *             MP.rel.acq.diffGPU-ss.
+ */
+TSR_FN void moe_finish_batch(tsr_coop_t *worker, moe_combining_t *shared, const moe_run_t *run,
+			     int32_t batch, int32_t band)
+{
+	const moe_args_t *a = run->args;
+	const int32_t first = batch * a->batch, past = first + a->batch,
+		      end = past < a->tokens ? past : a->tokens;
+	for (int owner = 0; owner < a->ranks; owner++)
+		tsr_wait(worker, moe_returned(a, owner, batch, band), run->epoch, owner);
+	for (int32_t token = first; token < end; token++)
+		moe_finish_token(worker, &shared->sum[tsr_worker_index(worker)], a, token, band);
+}
+
+/* ------------------------------------------------------------ a band */
+
+/** Worker `index` of `count`: puts its part of a band's results back, to the next rank first. */
+TSR_FN void moe_return_band(tsr_coop_t *worker, moe_combining_t *shared, const moe_run_t *run,
+			    int32_t band, int index, int count)
+{
+	const moe_args_t *a = run->args;
+	for (int32_t i = index; i < a->ranks * a->batches; i += count)
+		moe_return_batch(worker, shared, run,
+				 tsr_peer(worker, (1 + i / a->batches) % a->ranks), i % a->batches,
+				 band);
+}
+
+/** The same, of the band of this rank's own tokens. On one rank that was all. */
+TSR_FN void moe_finish_band(tsr_coop_t *worker, moe_combining_t *shared, const moe_run_t *run,
+			    int32_t band, int index, int count)
+{
+	const moe_args_t *a = run->args;
+	for (int32_t batch = index; a->ranks > 1 && batch < a->batches; batch += count)
+		moe_finish_batch(worker, shared, run, batch, band);
+}
+
+#endif

@@ -1,0 +1,202 @@
+/*
+ * Dispatch: tokens go to the ranks of their experts, each once a rank; there each
+ * is copied to the row of every expert that has it.
+ *
+ * The rows are filled block by block, in the order in which the product needs
+ * them, so its first tiles wait for a few copies alone.
+ */
+#ifndef MOE_DISPATCH_H
+#define MOE_DISPATCH_H
+
+#include "kernels/moe/groups.h"
+
+enum { MOE_SENT = 1024 }; /* choices that a sender looks at together */
+
+/** What a block that sends has in shared memory: of the tokens of a chunk, or a part of it, */
+typedef struct moe_sending {
+	int32_t places[MOE_SENT]; /* where their rows are, */
+	int32_t goes[MOE_SENT];   /* and whether one of them is on the rank that gets them */
+} moe_sending_t;
+
+/* ------------------------------------------------------------ sending */
+
+/** The flag of chunk `chunk` of rank `source`'s tokens; the same address on all ranks. */
+TSR_FN TSR_HEAP uint64_t *moe_come(const moe_args_t *a, int source, int32_t chunk)
+{
+	return a->come + (int64_t)source * a->chunks + chunk;
+}
+
+/** This rank's tokens first .. first + count - 1, and where they come on other ranks. */
+TSR_FN tsr_view_t moe_mine(const moe_args_t *a, int32_t first, int32_t count)
+{
+	const tsr_pos_t at = {first, 0};
+	return tsr_view_part(a->x, at, count, a->x.cols);
+}
+
+TSR_FN tsr_view_t moe_theirs(const moe_args_t *a, int source, int32_t first, int32_t count)
+{
+	const tsr_pos_t at = {moe_row(a, source, first), 0};
+	return tsr_view_part(a->staged, at, count, a->staged.cols);
+}
+
+/** Looks which of `count` tokens from `first` on have an expert on rank `peer`. */
+TSR_FN void moe_look(tsr_coop_t *block, moe_sending_t *shared, const moe_args_t *a, int32_t first,
+		     int32_t count, int peer)
+{
+	const tsr_pos_t at = {moe_row(a, a->me, first), 0};
+	tsr_sync(block); /* what was here has been used */
+	tsr_get_2d(block, tsr_view_shared(shared->places, TSR_I32, count, a->choices, a->choices),
+		   tsr_view_part(a->places, at, count, a->choices), a->me);
+	tsr_sync(block);
+	TSR_EACH(block, t, count) {
+		shared->goes[t] = 0;
+		for (int32_t j = 0; j < a->choices; j++)
+			if (moe_rank_of(a, shared->places[t * a->choices + j]) == peer)
+				shared->goes[t] = 1;
+	}
+	tsr_sync(block);
+}
+
+/** Puts those of `count` tokens from `first` on that have an expert on rank `peer`, run by run. */
+TSR_FN void moe_put(tsr_coop_t *block, moe_sending_t *shared, const moe_args_t *a, int32_t first,
+		    int32_t count, int peer)
+{
+	moe_look(block, shared, a, first, count, peer);
+	for (int32_t begin = 0; begin < count;) {
+		int32_t end = begin;
+		while (end < count && shared->goes[end])
+			end++;
+		if (end > begin)
+			tsr_put_2d(block, moe_theirs(a, a->me, first + begin, end - begin),
+				   moe_mine(a, first + begin, end - begin), peer);
+		begin = end + 1;
+	}
+}
+
+/**
+ * Sending block `index` of `count`: puts chunks of this rank's tokens, to the next
+ * rank first. Each chunk has a flag, whether or not a token goes.
+ * Partner:    moe_await_token on the rank that gets it. Litmus:
+ *             MP.rel.acq.diffGPU-ss. What is overwritten there has been read: the
+ *             plan has taken that rank's counts (moe_take).
+ */
+TSR_FN void moe_send(tsr_coop_t *block, moe_sending_t *shared, const moe_run_t *run, int index,
+		     int count)
+{
+	const moe_args_t *a = run->args;
+	const int32_t some = MOE_SENT / a->choices;
+	tsr_role(block, "send");
+	for (int32_t i = index; i < (a->ranks - 1) * a->chunks; i += count) {
+		const int peer = tsr_peer(block, 1 + i / a->chunks);
+		const int32_t chunk = i % a->chunks, begin = chunk * a->chunk,
+			      past = begin + a->chunk, end = past < a->tokens ? past : a->tokens;
+		for (int32_t first = begin; first < end; first += some)
+			moe_put(block, shared, a, first, end - first < some ? end - first : some,
+				peer);
+		tsr_signal(block, moe_come(a, a->me, chunk), run->epoch, TSR_SIGNAL_SET, peer);
+	}
+}
+
+/* ------------------------------------------------------------ filling rows */
+
+/**
+ * Waits for the plans of all ranks: they say which tokens this rank's rows hold.
+ * Partner:    the signal of moe_plan on these ranks. Litmus: MP.rmw.diffGPU-ss.
+ */
+TSR_FN void moe_await_plans(tsr_coop_t *block, const moe_run_t *run)
+{
+	const moe_args_t *a = run->args;
+	for (int source = 0; source < a->ranks; source++)
+		tsr_wait(block, &a->planned[source], run->epoch * (uint64_t)a->plan_blocks, source);
+}
+
+/** The chunks of one rank's tokens that a worker has waited for; of the first 64. */
+typedef struct moe_seen {
+	int source;
+	uint64_t chunks;
+} moe_seen_t;
+
+/**
+ * Waits until another rank's token is here.
+ * Partner:    the signal of moe_send, or of moe_say, on that rank. Litmus:
+ *             MP.rel.acq.diffGPU-ss.
+ */
+TSR_FN void moe_await_token(tsr_coop_t *worker, const moe_run_t *run, int source, int32_t token,
+			    moe_seen_t *seen)
+{
+	const moe_args_t *a = run->args;
+	const int32_t chunk = (int32_t)((uint32_t)token / (uint32_t)a->chunk);
+	const uint64_t bit = chunk < 64 ? (uint64_t)1 << chunk : 0;
+	if (seen->source != source) {
+		seen->source = source;
+		seen->chunks = 0;
+	}
+	if (seen->chunks & bit)
+		return;
+	tsr_wait(worker, moe_come(a, source, chunk), run->epoch, source);
+	seen->chunks |= bit;
+}
+
+/** Copies a token to row `row`. `waits`: the tokens of other ranks are still coming. */
+TSR_FN void moe_fill_row(tsr_coop_t *worker, const moe_run_t *run, int32_t row, int waits,
+			 moe_seen_t *seen)
+{
+	const moe_args_t *a = run->args;
+	const int32_t origin = tsr_get_value(worker, a->origin + row, a->me);
+	const int source = (int)((uint32_t)origin / (uint32_t)a->tokens_most);
+	const int32_t token = origin - source * a->tokens_most;
+	const tsr_pos_t at = {row, 0};
+	if (waits && source != a->me)
+		moe_await_token(worker, run, source, token, seen);
+	tsr_put_2d(worker, tsr_view_part(a->rows, at, 1, a->rows.cols),
+		   source == a->me ? moe_mine(a, token, 1) : moe_theirs(a, source, token, 1),
+		   a->me);
+}
+
+/** The block's workers fill the rows of a block; not its padding. */
+TSR_FN void moe_fill(tsr_coop_t *block, const moe_run_t *run, int32_t number, int waits,
+		     moe_seen_t *seen)
+{
+	const moe_groups_t *g = run->groups;
+	const int32_t expert = moe_expert_of(run, number), first = number * TSR_TILE_M(tile),
+		      end = g->first_block[expert] * TSR_TILE_M(tile) + g->rows[expert],
+		      left = end - first, rows = left < TSR_TILE_M(tile) ? left : TSR_TILE_M(tile);
+	tsr_coop_t worker = tsr_split(block);
+	for (int32_t i = tsr_worker_index(&worker); i < rows; i += tsr_worker_count(&worker))
+		moe_fill_row(&worker, run, first + i, waits, seen);
+	tsr_sync(block);
+}
+
+/**
+ * Filling block `index` of `count`: fills blocks of rows, and signals each.
+ * Partner:    moe_gate of this rank's computing blocks. Litmus:
+ *             MP.rel.acq.sameGPU-aa.
+ */
+TSR_FN void moe_expand(tsr_coop_t *block, const moe_run_t *run, int index, int count)
+{
+	const moe_args_t *a = run->args;
+	moe_seen_t seen = {-1, 0};
+	tsr_role(block, "fill rows");
+	moe_await_plans(block, run);
+	for (int32_t i = index; i < moe_block_count(run); i += count) {
+		const int32_t number = moe_block_at(run, i);
+		moe_fill(block, run, number, 1, &seen);
+		tsr_signal_local(block, a->filled + number, run->epoch, TSR_SCOPE_DEVICE);
+	}
+}
+
+/**
+ * Gate of the first product: waits until a block's rows are here.
+ * Partner:    the signal of moe_expand. Litmus: MP.rel.acq.sameGPU-aa.
+ */
+TSR_FN tsr_from_t moe_gate(tsr_coop_t *loader, tsr_part_t part, const void *ctx)
+{
+	const moe_run_t *run = (const moe_run_t *)ctx;
+	const moe_args_t *a = run->args;
+	if (part.k0 == 0)
+		tsr_wait_local(loader, a->filled + part.at.row / TSR_TILE_M(tile), run->epoch,
+			       TSR_SCOPE_DEVICE);
+	return tsr_from(a->me, a->me);
+}
+
+#endif

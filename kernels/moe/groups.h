@@ -1,0 +1,188 @@
+/*
+ * The groups of a product: the rows of an expert, times its B. A task is a tile;
+ * its rows are a block of one expert. How many blocks there are is known on the
+ * device alone.
+ *
+ * Order, and gate and epilogue too, find an expert by its blocks, in the table
+ * that each block has in shared memory. Extents have 32 bits: divisions of 64
+ * bits take registers from the main loop.
+ */
+#ifndef MOE_GROUPS_H
+#define MOE_GROUPS_H
+
+#include "kernels/moe/places.h"
+
+/** One launch of a product, on one block. */
+typedef struct moe_run {
+	const moe_args_t *args;
+	const moe_groups_t *groups; /* in shared memory */
+	uint64_t epoch;
+	int32_t experts;           /* of this rank */
+	int32_t tiles;             /* columns of tiles of the result */
+	int32_t early;             /* experts whose own blocks come first */
+	int32_t bands, band_tiles; /* columns that are computed one after the other */
+	int64_t depth;             /* of the product: rows of an expert's B */
+	int32_t task, step;        /* epilogue: of this block, the next task, and their distance */
+	int32_t band;              /* epilogue: the first band that is not done */
+} moe_run_t;
+
+/** Reads the groups that the plan has written. The block meets before and after. */
+TSR_FN void moe_load_groups(tsr_coop_t *block, moe_groups_t *groups, const moe_args_t *a)
+{
+	const int64_t words = (int64_t)(sizeof *groups / sizeof(int32_t));
+	tsr_sync(block);
+	tsr_get_2d(block, tsr_view_shared(groups, TSR_I32, 1, words, words), a->groups, a->me);
+	tsr_sync(block);
+}
+
+TSR_FN moe_run_t moe_begin(tsr_coop_t *block, const moe_args_t *a, moe_groups_t *groups)
+{
+	moe_load_groups(block, groups, a);
+	const moe_run_t run = {.args = a,
+			       .groups = groups,
+			       .epoch = moe_epoch(block, a),
+			       .experts =
+				       moe_first_expert(a, a->me + 1) - moe_first_expert(a, a->me),
+			       .bands = 1};
+	return run;
+}
+
+/** The number of blocks of this rank's experts. */
+TSR_FN int32_t moe_block_count(const moe_run_t *run)
+{
+	return run->groups->first_block[run->experts];
+}
+
+/** The last entry, of `count` that do not fall, that is at most `at`: whose block that is. */
+TSR_FN int32_t moe_find(const int32_t *begin, int32_t count, int32_t at)
+{
+	int32_t low = 0, high = count; /* it is in low .. high - 1 */
+	while (high - low > 1) {
+		const int32_t middle = (low + high) / 2;
+		if (begin[middle] <= at)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/** The expert of a block; both of this rank. */
+TSR_FN int32_t moe_expert_of(const moe_run_t *run, int32_t block)
+{
+	return moe_find(run->groups->first_block, run->experts, block);
+}
+
+/**
+ * The `index`-th block in the order of computation: first, of the early experts,
+ * the blocks that hold this rank's own tokens alone; then all blocks of the other
+ * experts; then the rest of the early ones, whose tokens have come meanwhile.
+ */
+TSR_FN int32_t moe_block_at(const moe_run_t *run, int32_t index)
+{
+	const moe_groups_t *g = run->groups;
+	const int32_t early = run->early, own = early > 0 ? g->own_first[early] : 0,
+		      others = moe_block_count(run) - g->first_block[early];
+	if (index < own) {
+		const int32_t e = moe_find(g->own_first, early, index);
+		return g->first_block[e] + index - g->own_first[e];
+	}
+	index -= own;
+	if (index < others)
+		return g->first_block[early] + index;
+	/* of each early expert, first_block - own_first blocks are left before it */
+	index -= others;
+	int32_t low = 0, high = early;
+	while (high - low > 1) {
+		const int32_t middle = (low + high) / 2;
+		if (g->first_block[middle] - g->own_first[middle] <= index)
+			low = middle;
+		else
+			high = middle;
+	}
+	return g->own_first[low + 1] + index;
+}
+
+/** The tasks of computing block `index` of `count`. */
+TSR_FN tsr_tasks_t moe_tasks(const moe_run_t *run, int index, int count)
+{
+	const tsr_tasks_t tasks = {index, count, (int64_t)moe_block_count(run) * run->tiles};
+	return tasks;
+}
+
+/** The band of a task; behind the last task, their number. */
+TSR_FN int32_t moe_band_of(const moe_run_t *run, int32_t task)
+{
+	const uint32_t each = (uint32_t)moe_block_count(run) * (uint32_t)run->band_tiles,
+		       band = each > 0 ? (uint32_t)task / each : (uint32_t)run->bands;
+	return band < (uint32_t)run->bands && task < moe_block_count(run) * run->tiles
+		       ? (int32_t)band
+		       : run->bands;
+}
+
+/** Task order: band after band; in each the blocks, and of a block all its tiles. */
+TSR_FN tsr_part_t moe_order(int64_t task, const void *ctx)
+{
+	const moe_run_t *run = (const moe_run_t *)ctx;
+	const int32_t band = moe_band_of(run, (int32_t)task), first = band * run->band_tiles,
+		      left = run->tiles - first,
+		      tiles = left < run->band_tiles ? left : run->band_tiles;
+	const uint32_t within = (uint32_t)task - (uint32_t)first * (uint32_t)moe_block_count(run),
+		       index = within / (uint32_t)tiles;
+	const int32_t block = moe_block_at(run, (int32_t)index);
+	const tsr_pos_t at = {(int64_t)block * TSR_TILE_M(tile),
+			      (int64_t)(first + (int32_t)(within - index * (uint32_t)tiles)) *
+				      TSR_TILE_N(tile)};
+	tsr_part_t part = tsr_whole(at);
+	part.b0 = moe_expert_of(run, block) * run->depth;
+	return part;
+}
+
+/** What the map of moe_finish_first needs. */
+typedef struct moe_limit {
+	int64_t end; /* of the expert's rows */
+	int32_t activation;
+} moe_limit_t;
+
+/** A result of the first product. A row of padding is 0, whatever was computed of it. */
+TSR_FN float moe_activate(float x, int64_t row, int64_t col, const void *ctx)
+{
+	const moe_limit_t *limit = (const moe_limit_t *)ctx;
+	(void)col;
+	if (row >= limit->end)
+		return 0;
+	return limit->activation == MOE_RELU && x < 0 ? 0 : x;
+}
+
+/** Epilogue of the first product: stores a tile of activated results. */
+TSR_FN void moe_finish_first(tsr_coop_t *me, tile_frag_t *sums, tsr_pos_t at, void *ctx)
+{
+	const moe_run_t *run = (const moe_run_t *)ctx;
+	const int32_t expert = moe_expert_of(run, (int32_t)(at.row / TSR_TILE_M(tile)));
+	const moe_limit_t limit = {(int64_t)run->groups->first_block[expert] * TSR_TILE_M(tile) +
+					   run->groups->rows[expert],
+				   run->args->activation};
+	tsr_frag_map(me, sums, at, moe_activate, &limit);
+	tsr_tile_store(me, run->args->y1, at, sums);
+}
+
+/** The shape of the first product, */
+TSR_FN void moe_set_first(moe_run_t *run)
+{
+	const moe_args_t *a = run->args;
+	run->depth = a->x.cols;
+	run->tiles = run->band_tiles = (int32_t)tsr_tiles(a->y1.cols, TSR_TILE_N(tile));
+	run->early = a->early;
+}
+
+/** and of the second one. */
+TSR_FN void moe_set_second(moe_run_t *run)
+{
+	const moe_args_t *a = run->args;
+	run->depth = a->y1.cols;
+	run->tiles = (int32_t)tsr_tiles(a->y2.cols, TSR_TILE_N(tile));
+	run->bands = a->bands;
+	run->band_tiles = a->band_tiles;
+}
+
+#endif
