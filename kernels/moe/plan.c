@@ -108,8 +108,11 @@ static void describe_rows(plan_t *plan, const moe_config_t *c)
 		      tokens = exchanged(c, plan->ranks);
 	plan->buffer[BUFFER_STAGED] = (buffer_t){
 		.name = "moe.staged", .size_bytes = matrix_bytes(c->dtype, tokens, c->hidden)};
-	plan->buffer[BUFFER_ROWS] = (buffer_t){
-		.name = "moe.rows", .size_bytes = matrix_bytes(c->dtype, rows, c->hidden)};
+	/* padding is read, and what comes of it is not used: 0, so that it is no NaN */
+	plan->buffer[BUFFER_ROWS] =
+		(buffer_t){.name = "moe.rows",
+			   .size_bytes = matrix_bytes(c->dtype, rows, c->hidden),
+			   .is_flags = true};
 	plan->buffer[BUFFER_Y1] = (buffer_t){
 		.name = "moe.y1", .size_bytes = matrix_bytes(c->dtype, layer_rows, c->inner)};
 	plan->buffer[BUFFER_Y2] = (buffer_t){

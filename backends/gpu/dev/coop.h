@@ -201,8 +201,14 @@ TSR_DEV tsr_coop_t tsr_split(tsr_coop_t *block)
 TSR_DEV void tsr_shared_clear(tsr_coop_t *block, void *shared, size_t size_bytes)
 {
 	unsigned char *bytes = (unsigned char *)shared;
+	uint32_t *words = (uint32_t *)shared;
+	const size_t whole =
+		(uintptr_t)shared % sizeof *words == 0 ? size_bytes / sizeof *words : 0;
 	tsr_gpu_meet(block);
-	for (size_t i = (size_t)block->thread; i < size_bytes; i += (size_t)block->threads)
+	for (size_t i = (size_t)block->thread; i < whole; i += (size_t)block->threads)
+		words[i] = 0;
+	for (size_t i = whole * sizeof *words + (size_t)block->thread; i < size_bytes;
+	     i += (size_t)block->threads)
 		bytes[i] = 0;
 	tsr_gpu_meet(block);
 }
