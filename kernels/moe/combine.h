@@ -12,7 +12,7 @@
 
 #include "kernels/moe/groups.h"
 
-enum { MOE_WORKERS = 16 }; /* of a block, at most, that combine */
+enum { MOE_WORKERS = 12 }; /* of a block, at most, that combine */
 
 /** What a worker has in shared memory: for a token, the rows that are added, and their factors. */
 typedef struct moe_sum {
