@@ -176,17 +176,31 @@ static tsr_status_t check_layer(const moe_config_t *c)
 	return TSR_OK;
 }
 
+/** Whether a tile that can be chosen has rows that divide the padding; or none is built at all. */
+static bool has_tile(const moe_config_t *c, int64_t padding)
+{
+	const char *kernel = moe_patterns[c->pattern].kernels[0];
+	tile_size_t tile;
+	int index = 0, built = 0;
+	if (c->tile.m > 0)
+		return padding % c->tile.m == 0;
+	for (; variant_at(&index, kernel, c->dtype, &tile); built++)
+		if (padding % tile.m == 0)
+			return true;
+	return built == 0; /* variant_check says so */
+}
+
 /* Extents are counted in 32 bits on GPUs. */
 enum { MOST = 1 << 30 };
 
 static tsr_status_t check_sizes(const moe_config_t *c, int ranks)
 {
 	const int64_t rows = moe_capacity(c, ranks), padding = moe_padding(c, ranks);
-	if (c->tile.m > 0 && padding % c->tile.m != 0)
+	if (!has_tile(c, padding))
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "rows padded to %" PRId64 " do not fit tiles of %d rows: take a "
-				 "--padding that is a multiple, or another --tile",
-				 padding, c->tile.m);
+				 "rows padded to %" PRId64 " fit no tile of %s: take a --padding "
+				 "that is a multiple of a tile's rows, such as 128, or another --tile",
+				 padding, tsr_dtype_name(c->dtype));
 	if (c->hidden > MOST / c->experts || c->inner > MOST / c->experts || rows > MOST / ranks ||
 	    c->tokens > MOST / ranks / c->top_k || !matrix_fits(c->dtype, rows, c->hidden) ||
 	    !matrix_fits(c->dtype, rows, c->inner))
