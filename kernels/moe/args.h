@@ -7,7 +7,7 @@
 
 enum {
 	MOE_EXPERTS = 512, /* of a layer, at most */
-	MOE_KEYS = 2048,   /* choices of a piece, at most */
+	MOE_KEYS = 1024,   /* choices of a piece, at most */
 	MOE_CHOICES = 64   /* experts of a token, at most */
 };
 

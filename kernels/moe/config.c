@@ -57,8 +57,8 @@ int64_t moe_tokens_before(const moe_config_t *c, int rank, int ranks)
 }
 
 /*
- * Rows of a tile: of the smallest tile of f32, and of the two kinds of tiles of 16
- * bits. A larger one is chosen where experts have half as many tokens on average.
+ * Rows of a tile of f32, and of the two kinds of tiles of 16 bits. The larger one
+ * is chosen where experts have half as many tokens on average.
  */
 enum { SMALL_PADDING = 16, NARROW_PADDING = 64, WIDE_PADDING = 128 };
 
@@ -67,9 +67,9 @@ int64_t moe_padding(const moe_config_t *c, int ranks)
 	if (c->padding > 0)
 		return c->padding;
 	const int64_t each = moe_tokens_before(c, ranks, ranks) * c->top_k / c->experts;
-	return each < NARROW_PADDING / 2 || c->dtype == TSR_F32 ? SMALL_PADDING
-	       : each < WIDE_PADDING / 2                        ? NARROW_PADDING
-								: WIDE_PADDING;
+	return c->dtype == TSR_F32       ? SMALL_PADDING
+	       : each < WIDE_PADDING / 2 ? NARROW_PADDING
+					 : WIDE_PADDING;
 }
 
 int64_t moe_capacity(const moe_config_t *c, int ranks)
@@ -197,10 +197,11 @@ static tsr_status_t check_sizes(const moe_config_t *c, int ranks)
 {
 	const int64_t rows = moe_capacity(c, ranks), padding = moe_padding(c, ranks);
 	if (!has_tile(c, padding))
-		return tsr_error(TSR_ERR_ARGUMENT,
-				 "rows padded to %" PRId64 " fit no tile of %s: take a --padding "
-				 "that is a multiple of a tile's rows, such as 128, or another --tile",
-				 padding, tsr_dtype_name(c->dtype));
+		return tsr_error(
+			TSR_ERR_ARGUMENT,
+			"rows padded to %" PRId64 " fit no tile of %s: take a --padding "
+			"that is a multiple of a tile's rows, such as 128, or another --tile",
+			padding, tsr_dtype_name(c->dtype));
 	if (c->hidden > MOST / c->experts || c->inner > MOST / c->experts || rows > MOST / ranks ||
 	    c->tokens > MOST / ranks / c->top_k || !matrix_fits(c->dtype, rows, c->hidden) ||
 	    !matrix_fits(c->dtype, rows, c->inner))

@@ -17,18 +17,26 @@
 #include "kernels/dev/leave.h"
 #include "kernels/moe/places.h"
 
+/** The choices of a piece, in shared memory. */
+typedef struct moe_piece {
+	int32_t keys[MOE_KEYS];   /* their experts; then the rows of their tokens */
+	int32_t places[MOE_KEYS]; /* where they are placed */
+	int32_t index[MOE_KEYS];  /* of those, the rows on one rank */
+} moe_piece_t;
+
 /** What a block of the plan has in shared memory. Entries of experts are of all of them. */
 typedef struct moe_planning {
-	int32_t keys[MOE_KEYS];          /* the experts that the tokens of a piece have chosen */
-	int32_t places[MOE_KEYS];        /* and where */
-	int32_t index[MOE_KEYS];         /* of those, the rows on one rank */
+	union {
+		moe_piece_t piece;
+		moe_groups_t groups; /* when all pieces are placed */
+	};
+	int32_t tokens[TSR_MAX_RANKS];   /* of each rank */
 	int32_t taken[MOE_EXPERTS + 1];  /* a rank's choices of each expert, and its tokens */
 	int32_t totals[MOE_EXPERTS + 1]; /* the choices of all ranks */
 	int32_t before[MOE_EXPERTS];     /* those whose rows come before this rank's */
 	int32_t own[MOE_EXPERTS];        /* this rank's */
 	int32_t starts[MOE_EXPERTS + 1]; /* the first block of each, as if one rank had all */
 	int32_t next[MOE_EXPERTS];       /* the row of the next choice */
-	moe_groups_t groups;
 } moe_planning_t;
 
 /** The words with the counts of rank `source`; two for each rank, by parity of the epoch. */
@@ -61,12 +69,12 @@ TSR_FN int moe_load_keys(tsr_coop_t *block, moe_planning_t *shared, const moe_ar
 	const tsr_pos_t at = {(int64_t)piece * a->piece, 0};
 	const int count = tokens * a->choices;
 	tsr_sync(block); /* what was here has been used */
-	tsr_get_2d(block, moe_table(shared->keys, tokens, a->choices),
+	tsr_get_2d(block, moe_table(shared->piece.keys, tokens, a->choices),
 		   tsr_view_part(a->experts, at, tokens, a->choices), a->me);
 	tsr_sync(block);
 	TSR_EACH(block, i, count) {
-		if (shared->keys[i] >= a->all_experts)
-			shared->keys[i] = -1;
+		if (shared->piece.keys[i] >= a->all_experts)
+			shared->piece.keys[i] = -1;
 	}
 	return count;
 }
@@ -81,7 +89,7 @@ TSR_FN void moe_count(tsr_coop_t *block, moe_planning_t *shared, const moe_args_
 		TSR_EACH(block, e, a->all_experts) {
 			shared->next[e] = 0;
 		}
-		tsr_coop_place(block, 0, shared->keys, count, shared->next, a->all_experts);
+		tsr_coop_place(block, 0, shared->piece.keys, count, shared->next, a->all_experts);
 		tsr_put_2d(block, tsr_view_part(a->counts, at, 1, a->all_experts),
 			   moe_table(shared->next, 1, a->all_experts), a->me);
 		tsr_sync(block);
@@ -99,12 +107,12 @@ TSR_FN void moe_add_pieces(tsr_coop_t *block, moe_planning_t *shared, const moe_
 	for (int32_t first = 0; first < end; first += most) {
 		const int32_t rows = end - first < most ? end - first : most;
 		const tsr_pos_t at = {first, 0};
-		tsr_get_2d(block, moe_table(shared->keys, rows, a->all_experts),
+		tsr_get_2d(block, moe_table(shared->piece.keys, rows, a->all_experts),
 			   tsr_view_part(a->counts, at, rows, a->all_experts), a->me);
 		tsr_sync(block);
 		TSR_EACH(block, e, a->all_experts) {
 			for (int32_t row = 0; row < rows; row++)
-				to[e] += shared->keys[row * a->all_experts + e];
+				to[e] += shared->piece.keys[row * a->all_experts + e];
 		}
 		tsr_sync(block);
 	}
@@ -160,7 +168,7 @@ TSR_FN void moe_take(tsr_coop_t *block, moe_planning_t *shared, const moe_args_t
 			if (source == a->me)
 				shared->own[e] = shared->taken[e];
 			if (e == 0)
-				shared->groups.tokens[source] = shared->taken[a->all_experts];
+				shared->tokens[source] = shared->taken[a->all_experts];
 		}
 	}
 	tsr_fence(block, TSR_ACQUIRE, TSR_SCOPE_SYSTEM);
@@ -195,12 +203,12 @@ TSR_FN void moe_scatter(tsr_coop_t *block, moe_planning_t *shared, const moe_arg
 			int to)
 {
 	TSR_EACH(block, i, count) {
-		shared->index[i] = moe_rank_of(a, shared->places[i]) == to
-					   ? shared->places[i] - to * a->capacity
-					   : -1;
+		shared->piece.index[i] = moe_rank_of(a, shared->piece.places[i]) == to
+						 ? shared->piece.places[i] - to * a->capacity
+						 : -1;
 	}
 	tsr_sync(block);
-	tsr_put_scattered(block, a->origin, shared->index, shared->keys, count, to);
+	tsr_put_scattered(block, a->origin, shared->piece.index, shared->piece.keys, count, to);
 	tsr_sync(block);
 }
 
@@ -214,12 +222,13 @@ TSR_FN int moe_find_places(tsr_coop_t *block, moe_planning_t *shared, const moe_
 	tsr_sync(block);
 	moe_add_pieces(block, shared, a, piece, shared->next);
 	const int count = moe_load_keys(block, shared, a, piece);
-	tsr_coop_place(block, shared->places, shared->keys, count, shared->next, a->all_experts);
+	tsr_coop_place(block, shared->piece.places, shared->piece.keys, count, shared->next,
+		       a->all_experts);
 	TSR_EACH(block, i, count) {
-		const int32_t row = shared->places[i], expert = shared->keys[i];
+		const int32_t row = shared->piece.places[i], expert = shared->piece.keys[i];
 		const int has_room = row >= 0 && row < a->capacity;
-		shared->places[i] = has_room ? moe_owner(a, expert) * a->capacity + row : -1;
-		shared->keys[i] = moe_row(a, a->me, piece * a->piece + i / a->choices);
+		shared->piece.places[i] = has_room ? moe_owner(a, expert) * a->capacity + row : -1;
+		shared->piece.keys[i] = moe_row(a, a->me, piece * a->piece + i / a->choices);
 	}
 	tsr_sync(block);
 	return count;
@@ -237,7 +246,7 @@ TSR_FN void moe_place(tsr_coop_t *block, moe_planning_t *shared, const moe_args_
 		const int32_t first = piece * a->piece, tokens = moe_piece_tokens(a, piece);
 		const tsr_pos_t from = {first, 0}, to = {moe_row(a, a->me, first), 0};
 		tsr_put_all_2d(block, tsr_view_part(a->places, to, tokens, a->choices),
-			       moe_table(shared->places, tokens, a->choices));
+			       moe_table(shared->piece.places, tokens, a->choices));
 		tsr_put_all_2d(block, tsr_view_part(a->weighed, to, tokens, a->choices),
 			       tsr_view_part(a->weights, from, tokens, a->choices));
 		for (int i = 0; i < a->ranks; i++)
@@ -291,6 +300,10 @@ TSR_FN void moe_write_groups(tsr_coop_t *block, moe_planning_t *shared, const mo
 {
 	const int32_t count = moe_first_expert(a, a->me + 1) - moe_first_expert(a, a->me),
 		      room = a->capacity / TSR_TILE_M(tile);
+	tsr_shared_clear(block, &shared->groups, sizeof shared->groups);
+	TSR_EACH(block, rank, a->ranks) {
+		shared->groups.tokens[rank] = shared->tokens[rank];
+	}
 	TSR_EACH(block, i, count) {
 		moe_describe(shared, a, i);
 	}

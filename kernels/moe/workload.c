@@ -106,8 +106,8 @@ static const workload_param_t params[] = {
 			       "how many tokens ranks have: even: T each; ramp: from none on rank "
 			       "0 to T on the last")},
 	[MOE_PADDING] = {MOE_NUMBER("padding", "R", NULL, 1, 1 << 16,
-				    "an expert's rows are padded to a multiple of R (default: 16, "
-				    "64 or 128, by the tokens of an expert)"),
+				    "an expert's rows are padded to a multiple of R (default: 64 "
+				    "or 128, by the tokens of an expert; f32: 16)"),
 			 .problem = true},
 	[MOE_CAPACITY] = {MOE_NUMBER("capacity", "R", NULL, 1, 1 << 30,
 				     "rows that a rank has for its experts' tokens (default: "

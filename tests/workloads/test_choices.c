@@ -3,8 +3,9 @@
  * like, for some 200 shapes in three dtypes, on one, two, four and eight devices
  * of three kinds. Where a workload has a sequence in place of a shape, that is
  * the shape's first extent, and the others give the numbers of heads and of
- * sequences. kernels/NAME/golden/choices.txt holds it: of some shapes every
- * choice, of all of them a digest for each pattern and kind of device.
+ * sequences; a layer of experts has as many tokens, and the others give its
+ * widths. kernels/NAME/golden/choices.txt holds it: of some shapes every choice,
+ * of all of them a digest for each pattern and kind of device.
  *
  * With TSR_CHOICES=FOLDER the test writes FOLDER/NAME.txt, the golden file, and
  * FOLDER/NAME-all.txt, every choice, and compares nothing. So a change that is
@@ -85,19 +86,26 @@ static int param_of(const workload_t *w, const char *name)
 	return -1;
 }
 
-enum { MOST_HEADS = 61, MOST_BATCH = 13 }; /* prime: extents above are powers of 2 */
+enum { MOST_HEADS = 61, MOST_BATCH = 13, MOST_EXPERTS = 127 }; /* prime: extents above are not */
 
 /** Whether the workload has one of the problems that are tried. */
 static bool has_problem(const workload_t *w)
 {
-	return param_of(w, "shape") >= 0 || param_of(w, "sequence") >= 0;
+	return param_of(w, "shape") >= 0 || param_of(w, "sequence") >= 0 ||
+	       param_of(w, "layer") >= 0;
 }
 
 static void set_problem(const workload_t *w, workload_value_t shape, workload_config_t *config)
 {
-	const int place = param_of(w, "shape");
+	const int place = param_of(w, "shape"), layer = param_of(w, "layer");
 	if (place >= 0) {
 		config->value[place] = shape;
+		return;
+	}
+	if (layer >= 0) {
+		const int64_t experts = 2 + shape.x[0] % MOST_EXPERTS; /* 2 are chosen */
+		config->value[layer] = (workload_value_t){{experts, shape.x[1], shape.x[2]}};
+		config->value[param_of(w, "tokens")].x[0] = shape.x[0];
 		return;
 	}
 	config->value[param_of(w, "sequence")].x[0] = shape.x[0];
