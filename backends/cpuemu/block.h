@@ -8,6 +8,9 @@
 #include "backend.h"
 #include "tessera/dev/port.h"
 
+/* byte in undefined shared memory: no useful flag, no sensible float */
+enum { TSR_CPU_POISON = 0xa5 };
+
 /**
  * Explored: buffers that workers have released, the last one first. All workers
  * are on one thread.

@@ -13,9 +13,6 @@
  * that is measured.
  */
 
-/* byte in undefined shared memory: no useful flag, no sensible float */
-enum { TSR_CPU_POISON = 0xa5 };
-
 /** The first failure of a stream's kernels since the last query. */
 typedef struct tsr_cpu_failure {
 	tsr_status_t status;

@@ -301,6 +301,16 @@ tsr_status_t tsr_cache_meet(tsr_cache_t *c, int thread)
 	return tsr_cache_status(c);
 }
 
+tsr_status_t tsr_cache_met(tsr_cache_t *c, int thread)
+{
+	tsr_status_t status = tsr_cache_check(c, thread, NULL);
+
+	if (status != TSR_OK)
+		return status;
+	tsr_cache_drain_shared(c, thread);
+	return tsr_cache_status(c);
+}
+
 tsr_status_t tsr_cache_hand_over(tsr_cache_t *c, int from, int to)
 {
 	tsr_status_t status = tsr_cache_check(c, from, NULL);

@@ -137,6 +137,9 @@ void tsr_cache_buffer_store(tsr_cache_t *c, int thread, const tsr_buffered_store
 void tsr_cache_drain_bytes(tsr_cache_t *c, int thread, uint64_t key, tsr_line_mask_t mask);
 void tsr_cache_drain(tsr_cache_t *c, int thread);
 
+/** Performs the stores to memory of the thread's block, which is not cached. */
+void tsr_cache_drain_shared(tsr_cache_t *c, int thread);
+
 /** Performs one store, after those that it must not overtake. */
 void tsr_cache_drain_one(tsr_cache_t *c, int thread, int index);
 

@@ -203,6 +203,13 @@ tsr_status_t tsr_cache_act(tsr_cache_t *cache, int thread, const tsr_views_acces
 tsr_status_t tsr_cache_meet(tsr_cache_t *cache, int thread);
 
 /**
+ * The threads of a coop have met, which the machine has as one thread: performs
+ * its stores to memory of its block, where a kernel may look itself. Others may
+ * still be late.
+ */
+tsr_status_t tsr_cache_met(tsr_cache_t *cache, int thread);
+
+/**
  * A release of one thread and an acquire of another, both at system scope, for
  * order that the host creates.
  */

@@ -49,6 +49,18 @@ void tsr_cache_drain(tsr_cache_t *c, int thread)
 		drain_at(c, thread, 0);
 }
 
+void tsr_cache_drain_shared(tsr_cache_t *c, int thread)
+{
+	const tsr_cache_thread_t *t = &c->thread[thread];
+
+	for (int i = 0; i < t->count;) {
+		if (tsr_cache_region_of(c, t->buffer[i].key)->home == TSR_CACHE_SHARED)
+			drain_at(c, thread, i);
+		else
+			i++;
+	}
+}
+
 void tsr_cache_drain_one(tsr_cache_t *c, int thread, int index)
 {
 	const tsr_buffered_store_t *store = &c->thread[thread].buffer[index];

@@ -242,6 +242,7 @@ uint64_t tsr_exploration_act(tsr_exploration_t *x, const tsr_op_site_t *site,
 void tsr_exploration_met(tsr_exploration_t *x)
 {
 	need(x, tsr_pieces_end(x));
+	need(x, x->memory->met(x));
 	need(x, tsr_shadow_meet(x->shadow, tsr_actor(x)->thread));
 }
 

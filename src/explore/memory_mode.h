@@ -72,11 +72,13 @@ typedef struct tsr_memory_mode {
 			    tsr_views_event_t *event_out);
 
 	/**
-	 * A fence, in addition to the view machine's; a meeting at which the caller arrives; a
-	 * flush, which completes the caller's stores to peers.
+	 * A fence, in addition to the view machine's; a meeting at which the caller arrives; one of
+	 * its own threads, behind which a kernel may itself look into shared memory; a flush, which
+	 * completes the caller's stores to peers.
 	 */
 	tsr_status_t (*fence)(struct tsr_exploration *x, const tsr_views_access_t *access);
 	tsr_status_t (*meet)(struct tsr_exploration *x);
+	tsr_status_t (*met)(struct tsr_exploration *x);
 	tsr_status_t (*flush)(struct tsr_exploration *x);
 
 	/**

@@ -16,6 +16,10 @@ TSR_API tsr_frag_t *tsr_cpu_frag_take(tsr_coop_t *coop, tsr_cpu_tile_t tile,
 				      enum tsr_cpu_frag_use use);
 TSR_API void tsr_cpu_frag_drop(tsr_frag_t *const *frag);
 
+/* TSR_EACH: the first pass of this thread; behind its last one, false. */
+TSR_API int tsr_cpu_each_begin(tsr_coop_t *coop);
+TSR_API int tsr_cpu_each_end(tsr_coop_t *coop);
+
 typedef void (*tsr_cpu_epilogue_fn)(tsr_coop_t *coop, tsr_frag_t *acc, tsr_pos_t at, void *ctx);
 TSR_API void tsr_cpu_gemm(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t a, tsr_view_t b,
 			  tsr_tasks_t tasks, tsr_order_fn order, tsr_gate_fn gate,

@@ -63,8 +63,10 @@ static inline tsr_coop_t *tsr_cpu_at(tsr_coop_t *coop, const char *file, int lin
 
 /* ------------------------------------------------------------------ shared loops (dev/coop.h) */
 
-#define TSR_EACH(coop_, i_, count_) \
-	for (int i_ = (coop_)->index, i_##_end = (count_); i_ < i_##_end; i_ += (coop_)->count)
+/* The library is told of the loop's begin and end, for explorations; not of its passes. */
+#define TSR_EACH(coop_, i_, count_)                                           \
+	for (int i_##_end = (count_), i_ = tsr_cpu_each_begin(TSR_AT(coop_)); \
+	     i_ < i_##_end || tsr_cpu_each_end(coop_); i_ += (coop_)->count)
 
 /* ------------------------------------------------------------------ kernels (dev/kernel.h) */
 

@@ -69,14 +69,14 @@ static bool take_arrays(tsr_coop_t *coop, const char *call, summing_t *s, const 
 	return true;
 }
 
-/** What the call takes; empty views are for the caller. False: a misuse was noted. */
+/** Whether the call takes the views; they may be empty. False: a misuse was noted. */
 static bool fits(tsr_coop_t *coop, const char *call, const summing_t *s)
 {
 	if (!sums(s->dst.dtype) || !sums(s->src.dtype))
 		return tsr_cpu_misuse(coop, call, "sum f32, f16 or bf16, to one of them",
 				      "of %s to %s", tsr_dtype_name((tsr_dtype_t)s->src.dtype),
 				      tsr_dtype_name((tsr_dtype_t)s->dst.dtype));
-	if (s->dst.rows != 1)
+	if (s->dst.rows > 1)
 		return tsr_cpu_misuse(coop, call, "the sum is one row: tsr_view_part gives it",
 				      "to a view of %lld rows", (long long)s->dst.rows);
 	if (s->count > TSR_SUM_ROWS_MOST)
@@ -128,7 +128,7 @@ void tsr_sum_rows(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, const int32_
 	s.dst.cols = s.src.cols = dst.cols < src.cols ? dst.cols : src.cols;
 	if (!fits(coop, __func__, &s) || !take_arrays(coop, __func__, &s, rows, weights))
 		return;
-	if (s.dst.cols == 0 ||
+	if (s.dst.rows < 1 || s.dst.cols < 1 ||
 	    !tsr_mem_reach_view(coop, __func__, s.dst, to, TSR_MEM_WRITE, &s.to) ||
 	    (s.count > 0 &&
 	     !tsr_mem_reach_view(coop, __func__, s.src, tsr_rank(coop), TSR_MEM_READ, &s.from)))

@@ -160,13 +160,14 @@ TSR_DEV void tsr_coop_place(tsr_coop_t *coop, int32_t *places, const int32_t *ke
  * does not change `i`, and does not leave the loop (break, return, goto);
  * `continue` ends a pass.
  *
- * Called by:  block (each worker makes its share), or worker. `coop` is a
- *             variable or another expression without side effects. `count` is
- *             evaluated once.
+ * Called by:  block (each worker makes its share), or worker; not in a gate.
+ *             `coop` is a variable or another expression without side effects.
+ *             `count` is evaluated once.
  * Meetings:   none. So a tsr_sync is needed before others read what the passes
- *             wrote, and before the passes read what others wrote. An emulated
- *             worker is one thread, and the body's accesses are plain C:
- *             no tool reports a missing meeting here.
+ *             wrote, and before the passes read what others wrote. The body's
+ *             accesses are plain C. `tessera check` sees what the passes have
+ *             changed in shared memory, and reports it as one write of the loop;
+ *             it does not see what they read.
  */
 #if !defined(TSR_EACH)
 #error "the port does not define loops whose passes the threads share"

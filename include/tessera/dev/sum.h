@@ -8,7 +8,7 @@
 enum { TSR_SUM_ROWS_MOST = 256 };
 
 /**
- * Sums rows: `dst`, a view of one row, at rank `to`, becomes the sum over i = 0,
+ * Sums rows: `dst`, a view of one row (or an empty one), at rank `to`, becomes the sum over i = 0,
  * 1, .. count - 1 of weights[i] times row rows[i] of my `src`. The columns are
  * those that both views have.
  *
@@ -35,8 +35,8 @@ enum { TSR_SUM_ROWS_MOST = 256 };
  *             way at once.
  * Errors:     as in tsr_put; TSR_ERR_KERNEL for another dtype. A row outside
  *             `src` ends the launch with TSR_ERR_KERNEL on the emulator, and on
- *             GPUs in debug builds. On the emulator also a `dst` that has not
- *             one row, and more than TSR_SUM_ROWS_MOST rows.
+ *             GPUs in debug builds. On the emulator also a `dst` of several
+ *             rows, and more than TSR_SUM_ROWS_MOST rows to sum.
  * Source:     the combine step of mixtures of experts: ParallelKittens, section
  *             4.3; DeepEP.
  */

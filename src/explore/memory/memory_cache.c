@@ -276,6 +276,11 @@ static tsr_status_t cached_meet(tsr_exploration_t *x)
 	return tsr_cache_meet(x->cached->machine, thread_of(x));
 }
 
+static tsr_status_t cached_met(tsr_exploration_t *x)
+{
+	return tsr_cache_met(x->cached->machine, thread_of(x));
+}
+
 /** Complete is at home. */
 static tsr_status_t cached_flush(tsr_exploration_t *x)
 {
@@ -352,6 +357,7 @@ const tsr_memory_mode_t tsr_memory_cache = {
 	.act = cached_act,
 	.fence = cached_fence,
 	.meet = cached_meet,
+	.met = cached_met,
 	.flush = cached_flush,
 	.satisfying = cached_satisfying,
 	.arrive = cached_arrive,

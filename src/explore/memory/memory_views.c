@@ -149,6 +149,7 @@ const tsr_memory_mode_t tsr_memory_views = {
 	.act = views_act,
 	.fence = views_fence,
 	.meet = views_pass,
+	.met = views_pass,
 	.flush = views_pass,
 	.satisfying = views_satisfying,
 	.arrive = views_arrive,

@@ -406,6 +406,32 @@ Test(cache, the_memory_of_a_block_is_in_no_cache)
 	end(&m);
 }
 
+Test(cache, threads_that_met_have_stored_in_the_memory_of_their_block)
+{
+	machine_t m;
+	uint8_t memory[200] = {0}, bytes[200];
+	int shared;
+
+	begin(&m, HERE);
+	cr_assert(tsr_cache_add_region(m.cache, TSR_CACHE_SHARED, memory, sizeof memory, &shared) ==
+		  TSR_OK);
+	const tsr_cache_place_t all = {shared, 0, 200}, part = {shared, 50, 100};
+	m.chooser.store = -1;
+	memset(bytes, 5, sizeof bytes);
+	(void)tsr_cache_write(m.cache, 0, &all, bytes);
+	fill(&m, 0, 0, 100, 6);
+	memset(bytes, 7, sizeof bytes);
+	(void)tsr_cache_write(m.cache, 0, &part, bytes);
+	cr_expect(memory[0] == 0 && memory[50] == 0);
+	cr_expect(tsr_cache_met(m.cache, 0) == TSR_OK);
+	cr_expect(memory[0] == 5 && memory[49] == 5 && memory[50] == 7 && memory[149] == 7 &&
+		  memory[150] == 5 && memory[199] == 5);
+	cr_expect_eq(m.home[0], 0);
+	cr_expect_eq(see(&m, 0, 0, 100), 6);
+	cr_expect(tsr_cache_met(m.cache, 99) != TSR_OK);
+	end(&m);
+}
+
 Test(cache, a_host_writes_through_all_and_an_engine_does_not)
 {
 	machine_t m;
