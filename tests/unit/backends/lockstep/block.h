@@ -1,7 +1,7 @@
 /*
  * Runs one block of a kernel, a thread of the operating system for each lane,
- * and fills its operands with whole numbers: what dot.cc and gemm.cc have in
- * common. Each includes this once, behind tessera/dev.h.
+ * and fills its operands with whole numbers: what the programs beside this have
+ * in common. Each includes this once, behind tessera/dev.h.
  */
 #ifndef TESSERA_LOCKSTEP_BLOCK_H
 #define TESSERA_LOCKSTEP_BLOCK_H
@@ -12,6 +12,7 @@
 
 pthread_barrier_t lockstep_block, lockstep_worker;
 lockstep_wave_t lockstep_waves[LOCKSTEP_WAVES];
+bool lockstep_says[LOCKSTEP_WAVES][LOCKSTEP_LANES];
 thread_local int lockstep_thread;
 
 /** One lane of a launch. */

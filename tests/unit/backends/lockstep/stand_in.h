@@ -31,6 +31,7 @@
 extern pthread_barrier_t lockstep_block;
 extern pthread_barrier_t lockstep_worker; /* of a worker of several warps */
 extern lockstep_wave_t lockstep_waves[LOCKSTEP_WAVES];
+extern bool lockstep_says[LOCKSTEP_WAVES][LOCKSTEP_LANES]; /* of a ballot */
 extern thread_local int lockstep_thread;
 
 TSR_DEV int tsr_port_thread(void)
@@ -52,6 +53,18 @@ TSR_DEV unsigned char *tsr_port_dynamic_shared(void)
 TSR_DEV void tsr_port_meet_block(void)
 {
 	pthread_barrier_wait(&lockstep_block);
+}
+
+TSR_DEV uint64_t tsr_port_ballot(bool says)
+{
+	const int wave = lockstep_thread / LOCKSTEP_LANES;
+	uint64_t all = 0;
+	lockstep_says[wave][lockstep_thread % LOCKSTEP_LANES] = says;
+	pthread_barrier_wait(&lockstep_waves[wave].meet);
+	for (int lane = 0; lane < LOCKSTEP_LANES; lane++)
+		all |= (uint64_t)lockstep_says[wave][lane] << lane;
+	pthread_barrier_wait(&lockstep_waves[wave].meet);
+	return all;
 }
 
 TSR_DEV uint64_t tsr_port_clock(void)

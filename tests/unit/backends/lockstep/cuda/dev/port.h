@@ -36,10 +36,12 @@ typedef struct lockstep_wave {
 
 #include "stand_in.h"
 
-/** One worker of the block does what is tested. */
-TSR_DEV void tsr_port_meet_worker(int, int)
+/** A warp meets alone; and one worker of the block does what is tested. */
+TSR_DEV void tsr_port_meet_worker(int, int threads)
 {
-	pthread_barrier_wait(&lockstep_worker);
+	pthread_barrier_wait(threads == LOCKSTEP_LANES
+				     ? &lockstep_waves[lockstep_thread / LOCKSTEP_LANES].meet
+				     : &lockstep_worker);
 }
 
 /** Two neighbours of a row, rounded to D: backends/cuda/dev/outgoing.h. */

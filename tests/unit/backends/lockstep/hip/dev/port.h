@@ -43,10 +43,9 @@ typedef struct lockstep_wave {
 #include "stand_in.h"
 
 /** A worker is one wave. */
-TSR_DEV void tsr_port_meet_worker(int worker, int threads)
+TSR_DEV void tsr_port_meet_worker(int, int)
 {
-	(void)threads;
-	pthread_barrier_wait(&lockstep_waves[worker].meet);
+	pthread_barrier_wait(&lockstep_waves[lockstep_thread / LOCKSTEP_LANES].meet);
 }
 
 /* ---- what the main loop asks the compiler for */
