@@ -17,9 +17,11 @@ static bool is_watched(const tsr_coop_t *coop)
 int tsr_cpu_each_begin(tsr_coop_t *coop)
 {
 	const tsr_cpu_block_t *block = coop->block;
-	if (coop->kind == TSR_CPU_LOADER)
+	if (coop->kind == TSR_CPU_LOADER) {
 		tsr_cpu_misuse(coop, CALL, "a gate may wait and read atomics; it runs on its own",
 			       "in a gate");
+		return INT32_MAX; /* no pass */
+	}
 	if (!is_watched(coop))
 		return coop->index;
 	/* what takes no memory there does not return */
