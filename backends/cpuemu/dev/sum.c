@@ -11,7 +11,7 @@ typedef struct summing {
 	tsr_view_t dst, src;
 	int32_t rows[TSR_SUM_ROWS_MOST];
 	float weights[TSR_SUM_ROWS_MOST];
-	int count;
+	int count, chosen; /* of rows; of those that are not negative */
 } summing_t;
 
 static bool sums(int32_t dtype)
@@ -63,6 +63,7 @@ static bool take_arrays(tsr_coop_t *coop, const char *call, summing_t *s, const 
 			return tsr_cpu_misuse(coop, call, "choose rows that the view has",
 					      "of row %d of a view of %lld", (int)s->rows[i],
 					      (long long)s->src.rows);
+		s->chosen += s->rows[i] >= 0;
 		if (!weights)
 			s->weights[i] = 1;
 	}
@@ -110,9 +111,9 @@ static void sum_share(tsr_coop_t *coop, const summing_t *s)
 	tsr_cpu_share(coop, s->dst.cols, &first, &last);
 	if (first == last)
 		return;
-	if (s->count > 0)
+	if (s->chosen > 0)
 		tsr_mem_count(coop, &s->from, TSR_MEM_READ,
-			      (uint64_t)s->count * (uint64_t)(last - first) *
+			      (uint64_t)s->chosen * (uint64_t)(last - first) *
 				      tsr_cpu_bytes(s->src.dtype));
 	tsr_mem_count(coop, &s->to, TSR_MEM_WRITE,
 		      (uint64_t)(last - first) * tsr_cpu_bytes(s->dst.dtype));
@@ -130,7 +131,7 @@ void tsr_sum_rows(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, const int32_
 		return;
 	if (s.dst.rows < 1 || s.dst.cols < 1 ||
 	    !tsr_mem_reach_view(coop, __func__, s.dst, to, TSR_MEM_WRITE, &s.to) ||
-	    (s.count > 0 &&
+	    (s.chosen > 0 &&
 	     !tsr_mem_reach_view(coop, __func__, s.src, tsr_rank(coop), TSR_MEM_READ, &s.from)))
 		return;
 	sum_share(coop, &s);

@@ -26,31 +26,32 @@ template <typename S, int N> struct __attribute__((aligned(N * sizeof(S)))) tsr_
 	S element[N];
 };
 
-/** Adds N columns from `col` on of the rows i .. i + 3, as far as there are any. Negative ones are none. */
+/** Adds N columns from `col` on of the rows i .. i + 3; negative ones are left out. */
 template <typename D, int N>
 TSR_DEV void tsr_gpu_sum_few(const tsr_gpu_summing_t &s, int64_t col, int i, float (&sum)[N])
 {
 	typedef typename D::stored_t stored_t;
 	typedef tsr_gpu_adjacent<stored_t, N> group_t;
-	group_t group[TSR_GPU_SUMMED];
+	int32_t row[TSR_GPU_SUMMED];
 	float weight[TSR_GPU_SUMMED];
-	bool has[TSR_GPU_SUMMED];
+	group_t group[TSR_GPU_SUMMED];
 	TSR_GPU_UNROLL
 	for (int k = 0; k < TSR_GPU_SUMMED; k++) {
 		const int at = i + k < s.count ? i + k : i;
-		const int32_t row = s.rows[at];
-		has[k] = i + k < s.count && row >= 0;
+		row[k] = i + k < s.count ? s.rows[at] : -1;
 		weight[k] = s.weights ? s.weights[at] : 1.0f;
-		if (has[k])
-			group[k] = *(const group_t *)(s.src + row * s.src_pitch +
-						      col * (int64_t)sizeof(stored_t));
 	}
+	TSR_GPU_UNROLL
+	for (int k = 0; k < TSR_GPU_SUMMED; k++)
+		if (row[k] >= 0)
+			group[k] = *(const group_t *)(s.src + row[k] * s.src_pitch +
+						      col * (int64_t)sizeof(stored_t));
 	TSR_GPU_UNROLL
 	for (int k = 0; k < TSR_GPU_SUMMED; k++) {
 		TSR_GPU_UNROLL
 		for (int j = 0; j < N; j++) {
 			const float x = tsr_gpu_decode<float, D>(group[k].element[j]);
-			sum[j] = has[k] ? sum[j] + weight[k] * x : sum[j];
+			sum[j] = row[k] >= 0 ? sum[j] + weight[k] * x : sum[j];
 		}
 	}
 }
@@ -119,7 +120,7 @@ TSR_DEV bool tsr_gpu_sums(const tsr_coop_t *coop, tsr_view_t view, int peer)
 	return tsr_gpu_accepts_view(coop, view, peer);
 }
 
-/** Whether all chosen rows are some. Debug builds note a mistake; others do not look. */
+/** Whether the view has all chosen rows. Debug builds note a mistake; others do not look. */
 TSR_DEV bool tsr_gpu_accepts_rows_of(const tsr_coop_t *coop, tsr_view_t src, const int32_t *rows,
 				     int count)
 {
@@ -134,6 +135,20 @@ TSR_DEV bool tsr_gpu_accepts_rows_of(const tsr_coop_t *coop, tsr_view_t src, con
 	(void)coop, (void)src, (void)rows, (void)count;
 #endif
 	return true;
+}
+
+/** Rows that are read. Only for the record of a run. */
+TSR_DEV int64_t tsr_gpu_chosen(const tsr_coop_t *coop, const int32_t *rows, int count)
+{
+	int64_t chosen = 0;
+#if defined(TSR_RECORDED)
+	TSR_GPU_NO_UNROLL
+	for (int i = 0; tsr_gpu_leads(coop) && i < count; i++)
+		chosen += rows[i] >= 0;
+#else
+	(void)coop, (void)rows, (void)count;
+#endif
+	return chosen;
 }
 
 TSR_DEV void tsr_sum_rows(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, const int32_t *rows,
@@ -165,7 +180,9 @@ TSR_DEV void tsr_sum_rows(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, cons
 	else
 		tsr_gpu_sum_row<tsr_gpu_bf16>(coop, s, cols);
 	tsr_gpu_record_read(coop, me,
-			    src.space == TSR_SPACE_HEAP ? (uint64_t)(count * cols * read) : 0);
+			    src.space == TSR_SPACE_HEAP
+				    ? (uint64_t)(tsr_gpu_chosen(coop, rows, count) * cols * read)
+				    : 0);
 	tsr_gpu_record_written(coop, begun, to,
 			       dst.space == TSR_SPACE_HEAP
 				       ? (uint64_t)(cols * tsr_gpu_dtype_bytes(dst.dtype))

@@ -23,7 +23,7 @@ typedef enum misuse {
 	SUM_TO_ROWS,
 	SUM_OF_MANY,
 	ROW_OUTSIDE,
-	ROW_BEFORE,
+	ROW_BEHIND,
 	ROWS_IN_HEAP,
 	WEIGHTS_IN_HEAP,
 	SUM_RANK,
@@ -52,7 +52,7 @@ static const char *const said[MISUSES] = {
 	"tsr_sum_rows to a view of 2 rows",                           /* SUM_TO_ROWS */
 	"tsr_sum_rows of 257 rows; at most 256",                      /* SUM_OF_MANY */
 	"tsr_sum_rows of row 6 of a view of 4",                       /* ROW_OUTSIDE */
-	"tsr_sum_rows of row -1 of a view of 4",                      /* ROW_BEFORE */
+	"tsr_sum_rows of row 4 of a view of 4",                       /* ROW_BEHIND */
 	"tsr_sum_rows of rows in the heap",                           /* ROWS_IN_HEAP */
 	"tsr_sum_rows of weights in the heap",                        /* WEIGHTS_IN_HEAP */
 	"tsr_sum_rows to rank -1 of a world of 2",                    /* SUM_RANK */
@@ -157,7 +157,7 @@ TSR_FN void misuse_sum(tsr_coop_t *block, const misuse_args_t *a, misuse_pad_t *
 			 not_shared = tsr_view_shared((void *)(uintptr_t)a->heap, TSR_F32, 1, 4, 4),
 			 held = tsr_view_shared(shared->row, TSR_F32, 1, 4, 4);
 	const int32_t *rows = shared->keys, *heap = (const int32_t *)(uintptr_t)a->heap;
-	const int32_t before[2] = {3, -1};
+	const int32_t behind[3] = {3, -1, 4};
 	if (a->misuse == SUM_OF_INTEGERS)
 		tsr_sum_rows(block, dst, whole, rows, 0, 2, 0);
 	else if (a->misuse == SUM_TO_DOUBLES)
@@ -168,8 +168,8 @@ TSR_FN void misuse_sum(tsr_coop_t *block, const misuse_args_t *a, misuse_pad_t *
 		tsr_sum_rows(block, dst, src, rows, 0, TSR_SUM_ROWS_MOST + 1, 0);
 	else if (a->misuse == ROW_OUTSIDE)
 		tsr_sum_rows(block, dst, src, rows + 6, 0, 1, 0);
-	else if (a->misuse == ROW_BEFORE)
-		tsr_sum_rows(block, dst, src, before, 0, 2, 0);
+	else if (a->misuse == ROW_BEHIND)
+		tsr_sum_rows(block, dst, src, behind, 0, 3, 0);
 	else if (a->misuse == ROWS_IN_HEAP)
 		tsr_sum_rows(block, dst, src, heap, 0, 2, 0);
 	else if (a->misuse == WEIGHTS_IN_HEAP)
