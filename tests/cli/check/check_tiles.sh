@@ -7,8 +7,13 @@ needs_forks schedules
 
 summed="$BUILD/tests/planted/races/summed"
 merged="$BUILD/tests/planted/races/merged"
+placed="$BUILD/tests/planted/races/placed"
 pointer="$BUILD/tests/contract/memory/test_pointer.checked"
 coop="$BUILD/tests/contract/blocks/test_coop.checked"
+each="$BUILD/tests/contract/blocks/test_each.checked"
+place="$BUILD/tests/contract/blocks/test_place.checked"
+scattered="$BUILD/tests/contract/memory/test_scattered.checked"
+summed_rows="$BUILD/tests/contract/tiles/test_sum_rows.checked"
 rows="$BUILD/tests/contract/tiles/test_rows.checked"
 adds="$BUILD/tests/contract/tiles/test_adds.checked"
 sent="$BUILD/tests/contract/collectives/test_sent.checked"
@@ -39,6 +44,24 @@ for memory in view cache; do
 	finds coop-race 'tsr_put_value' "a value that one thread puts and another moves, $memory"
 	try tessera check -n 2 --seeds 50 --weak $memory --no-slowdown "$merged" record
 	finds coop-race 'tsr_get_record' "a record that one thread puts and all read, $memory"
+	prints "words that are placed, waited for and summed, $memory" '^no finding$' \
+		tessera check -n 3 --seeds 50 --weak $memory --no-slowdown "$placed" right
+	try tessera check -n 2 --seeds 50 --weak $memory --no-slowdown "$placed" unmet
+	finds coop-race 'races with *TSR_EACH' \
+		"words that a loop lays down go on without a meeting, $memory"
+	try tessera check -n 2 --seeds 50 --weak $memory --no-slowdown "$placed" same
+	finds data-race 'races with *tsr_put_scattered' "two ranks scatter to one word, $memory"
+	try tessera check -n 2 --seeds 50 --weak $memory --no-slowdown "$placed" early
+	finds data-race 'races with *tsr_put_scattered' \
+		"scattered words are read before they are waited for, $memory"
+	try tessera check -n 2 --seeds 50 --weak $memory --no-slowdown "$placed" late
+	finds data-race 'access *tsr_sum_rows' "rows are summed that nobody waited for, $memory"
+	try tessera check -n 2 --seeds 50 --weak $memory --no-slowdown "$placed" unsummed
+	finds data-race 'races with *tsr_sum_rows' "a sum is read that nobody waited for, $memory"
+	for contract in "$each" "$place" "$scattered" "$summed_rows"; do
+		prints "the contract: $(basename "$contract"), $memory" '^no finding$' \
+			tessera check -n 2 --seeds 3 --weak $memory --no-slowdown "$contract"
+	done
 	for test in values_go_by_themselves records_go_whole; do
 		prints "the contract: $test, $memory" '^no finding$' \
 			tessera check -n 3 \

@@ -114,7 +114,7 @@ static uint32_t mixed_of(int a, int b, int c)
 static double element_of(int rank, int row, int col)
 {
 	const uint32_t mixed = mixed_of(rank, row, col);
-	return (double)((int)(mixed >> 20 & 0xff) - 128) / (double)(1 << (mixed >> 8 & 7));
+	return (double)((int)(mixed >> 20 & 0xff) - 128) / (double)(1 << (mixed >> 8 & 15) % 14);
 }
 
 static double weight_of(int rank, int task, int i)
