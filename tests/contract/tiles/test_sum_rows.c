@@ -30,7 +30,7 @@ typedef struct sum_args {
 	tsr_view_t dst, src;    /* dst: a row of each rank and task */
 	TSR_HEAP int32_t *rows; /* MOST of each task */
 	TSR_HEAP float *weights;
-	int32_t count, kind, by_block, reserved;
+	int32_t count, kind;
 } sum_args_t;
 
 /** Rows and weights of a task to shared memory. */
@@ -46,19 +46,7 @@ TSR_FN void take_arrays(tsr_coop_t *coop, const sum_args_t *a, int task, int32_t
 	tsr_sync(coop);
 }
 
-/** Two rows at most, in variables. */
-TSR_FN void sum_variables(tsr_coop_t *coop, const sum_args_t *a, int task, tsr_view_t dst, int to)
-{
-	const int me = tsr_rank(coop);
-	int32_t rows[2];
-	float weights[2];
-	for (int i = 0; i < 2; i++) {
-		rows[i] = tsr_get_value(coop, a->rows + task * MOST + i, me);
-		weights[i] = tsr_get_value(coop, a->weights + task * MOST + i, me);
-	}
-	tsr_sum_rows(coop, dst, a->src, rows, weights, a->count < 2 ? a->count : 2, to);
-}
-
+/** One call for all kinds but one, so that there is less code. */
 TSR_FN void sum_task(tsr_coop_t *coop, const sum_args_t *a, int task, sum_pad_t *shared, int worker)
 {
 	const int me = tsr_rank(coop), to = (me + task) % tsr_size(coop);
@@ -66,33 +54,49 @@ TSR_FN void sum_task(tsr_coop_t *coop, const sum_args_t *a, int task, sum_pad_t 
 	const tsr_view_t dst = tsr_view_part(a->dst, at, 1, a->dst.cols);
 	const tsr_view_t held = tsr_view_shared(shared->row[worker], (tsr_dtype_t)a->dst.dtype, 1,
 						a->dst.cols, a->dst.cols);
-	int32_t *rows = shared->rows[worker];
-	float *weights = shared->weights[worker];
-	take_arrays(coop, a, task, rows, weights);
-	if (a->kind == VARIABLES) {
-		sum_variables(coop, a, task, dst, to);
-	} else if (a->kind == IN_PLACE) {
-		tsr_sum_rows(coop, tsr_view_part(a->src, free, 1, a->src.cols), a->src, rows,
-			     weights, a->count, me);
-	} else if (a->kind == BY_SHARED) {
-		tsr_sum_rows(coop, held, a->src, rows, weights, a->count, me);
+	tsr_view_t target = dst;
+	if (a->kind == BY_SHARED)
+		target = held;
+	if (a->kind == IN_PLACE)
+		target = tsr_view_part(a->src, free, 1, a->src.cols);
+	take_arrays(coop, a, task, shared->rows[worker], shared->weights[worker]);
+	tsr_sum_rows(coop, target, a->src, shared->rows[worker],
+		     a->kind == PLAIN ? 0 : shared->weights[worker], a->count,
+		     a->kind == BY_SHARED || a->kind == IN_PLACE ? me : to);
+	if (a->kind == BY_SHARED) {
 		tsr_sync(coop);
 		tsr_put_2d(coop, dst, held, to);
-	} else {
-		tsr_sum_rows(coop, dst, a->src, rows, a->kind == PLAIN ? 0 : weights, a->count, to);
 	}
 }
 
-TSR_KERNEL_SPLIT(sum_chosen_rows, WORKERS, sum_pad_t, sum_args_t, a)
+TSR_KERNEL_SHARED(sum_by_blocks, sum_pad_t, sum_args_t, a)
 {
-	const int blocks = tsr_block_count(block), index = tsr_block_index(block),
-		  me = tsr_worker_index(worker);
-	if (a->by_block)
-		for (int task = index; task < TASKS; task += blocks)
-			sum_task(block, a, task, shared, 0);
-	else
-		for (int task = index * WORKERS + me; task < TASKS; task += blocks * WORKERS)
-			sum_task(worker, a, task, shared, me);
+	for (int task = tsr_block_index(block); task < TASKS; task += tsr_block_count(block))
+		sum_task(block, a, task, shared, 0);
+}
+
+TSR_KERNEL_SPLIT(sum_by_workers, WORKERS, sum_pad_t, sum_args_t, a)
+{
+	const int me = tsr_worker_index(worker), step = tsr_block_count(block) * WORKERS;
+	for (int task = tsr_block_index(block) * WORKERS + me; task < TASKS; task += step)
+		sum_task(worker, a, task, shared, me);
+}
+
+/** Two rows at most, in variables. */
+TSR_KERNEL(sum_by_variables, sum_args_t, a)
+{
+	const int me = tsr_rank(block);
+	int32_t rows[2];
+	float weights[2];
+	for (int task = tsr_block_index(block); task < TASKS; task += tsr_block_count(block)) {
+		const tsr_pos_t at = {(int64_t)me * TASKS + task, 0};
+		for (int i = 0; i < 2; i++) {
+			rows[i] = tsr_get_value(block, a->rows + task * MOST + i, me);
+			weights[i] = tsr_get_value(block, a->weights + task * MOST + i, me);
+		}
+		tsr_sum_rows(block, tsr_view_part(a->dst, at, 1, a->dst.cols), a->src, rows,
+			     weights, a->count < 2 ? a->count : 2, (me + task) % tsr_size(block));
+	}
 }
 
 /* ------------------------------------------------------------------ what must come out */
@@ -228,8 +232,8 @@ static int fill_arrays(tsr_world_t *world, const sum_args_t *a)
 	return 0;
 }
 
-static int sum_one(tsr_world_t *world, const sum_case_t *c, sum_args_t *a, unsigned char *before,
-		   unsigned char *seen)
+static int sum_one(tsr_world_t *world, const tsr_kernel_t *kernel, const sum_case_t *c,
+		   sum_args_t *a, unsigned char *before, unsigned char *seen)
 {
 	const int me = tsr_world_rank(world), rows = tsr_world_size(world) * TASKS;
 	const size_t src_bytes = bytes_of(c->src, ROWS, c->src_ld),
@@ -242,7 +246,7 @@ static int sum_one(tsr_world_t *world, const sum_case_t *c, sum_args_t *a, unsig
 	CHECK(tsr_barrier(world) == TSR_OK);
 	a->src = view_of(src, c->src, ROWS, c->src_ld, c);
 	a->dst = view_of(dst, c->dst, rows, c->dst_ld, c);
-	CHECK(run_kernel(world, &sum_chosen_rows, BLOCKS, a) == TSR_OK);
+	CHECK(run_kernel(world, kernel, BLOCKS, a) == TSR_OK);
 	CHECK(tsr_barrier(world) == TSR_OK);
 	CHECK(tsr_memcpy_from_heap(world, seen, dst, dst_bytes) == TSR_OK);
 	int failed = dst_check(world, c, a, seen);
@@ -272,11 +276,14 @@ static int sum_body(tsr_world_t *world, int argc, char **argv)
 	for (int i = 0; i < 2 * (int)(sizeof cases / sizeof *cases); i++) {
 		const sum_case_t *c = &cases[i / 2];
 		a.count = counts[i * 3 % 10];
-		a.by_block = i % 2;
 		a.kind = i % KINDS;
 		if (a.kind == IN_PLACE && c->src != c->dst)
 			a.kind = WEIGHED;
-		if (sum_one(world, c, &a, before, before + ROOM) != 0)
+		if (sum_one(world,
+			    a.kind == VARIABLES ? &sum_by_variables
+			    : i % 2             ? &sum_by_blocks
+						: &sum_by_workers,
+			    c, &a, before, before + ROOM) != 0)
 			return 1;
 	}
 	free(before);
