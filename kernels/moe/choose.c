@@ -15,12 +15,9 @@ enum { COPY_BYTES = 4 << 20 };
 /* Bands of columns that are returned one after the other. */
 enum { BANDS = 4 };
 
-/*
- * GB/s at which a block's warps copy rows in its own memory, and blocks that send
- * at most. Not measured.
- */
-static const double FILL_RATE = 80;
-enum { MOST_SENDERS = 8, MOST_EXPANDERS = 24 };
+/* GB/s at which a block's warps copy rows in its own memory. Not measured. */
+static const double FILL_RATE = 40;
+enum { LEAST_MOVERS = 4, MOST_MOVERS = 24 };
 
 /** A rank's share of the work, if the tokens choose evenly. */
 typedef struct work {
@@ -109,32 +106,31 @@ static int between(double wanted, int least, int most)
 	return wanted < least ? least : wanted < most ? (int)wanted : most;
 }
 
-/** Blocks that send: as many as fill a link, up to a limit. Blocks that fill: by their bytes. */
+/**
+ * Blocks that move: enough for all copies while the product lasts. Half of them
+ * send first, so that tokens arrive early; at least one computes.
+ */
 static void choose_movers(moe_config_t *c, const workload_place_t *place, int most)
 {
-	const machine_t *machine = place->machine;
-	const double time = product_time(c, place);
+	const work_t work = work_of(c, place->ranks);
+	const double time = product_time(c, place), giga = 1e9;
 	const bool sends = c->pattern == MOE_FUSED && place->ranks > 1;
-	const int sixth = most / 6 > 1 ? most / 6 : 1;
-	if (c->pattern == MOE_BULK_SYNCHRONOUS || !sends)
+	int movers = most / 3 > 2 ? most / 3 : 2;
+	if (time > 0)
+		movers = between(1 + work.filled / giga / time / FILL_RATE +
+					 (sends ? work.sent / giga / time /
+							  place->machine->block_rate
+						: 0),
+				 LEAST_MOVERS, MOST_MOVERS);
+	movers = movers < most ? movers : most - 1;
+	if (!sends)
 		c->senders = 0;
 	else if (c->senders == 0)
-		c->senders = time > 0 ? between(machine->link_pair / machine->block_rate + 1, 1,
-						MOST_SENDERS)
-				      : sixth;
+		c->senders = movers / 2 > 1 ? movers / 2 : 1;
 	if (c->pattern == MOE_BULK_SYNCHRONOUS)
 		c->expanders = 0;
 	else if (c->expanders == 0)
-		c->expanders = time > 0 ? between(1.25 * work_of(c, place->ranks).filled / time /
-								  1e9 / FILL_RATE +
-							  1,
-						  4, MOST_EXPANDERS)
-					: sixth;
-	/* at least one block computes */
-	while (c->senders + c->expanders >= most && c->senders > 1)
-		c->senders--;
-	while (c->senders + c->expanders >= most && c->expanders > 1)
-		c->expanders--;
+		c->expanders = movers > c->senders ? movers - c->senders : !sends;
 }
 
 static tsr_status_t choose_blocks(moe_config_t *c, const workload_place_t *place)
@@ -153,10 +149,10 @@ static tsr_status_t choose_blocks(moe_config_t *c, const workload_place_t *place
 				 place->device->name, place->device->resident_blocks);
 	if (c->pattern != MOE_BULK_SYNCHRONOUS && c->senders + c->expanders >= c->blocks)
 		return tsr_error(TSR_ERR_RESIDENCY,
-				 "pattern %s needs at least %d blocks: %d that send, %d that fill "
-				 "rows, and one that computes; take --pattern bulk-synchronous",
+				 "pattern %s needs at least %d blocks, %d that move tokens and one "
+				 "that computes; launch more, or take --pattern bulk-synchronous",
 				 moe_patterns[c->pattern].name, c->senders + c->expanders + 1,
-				 c->senders, c->expanders);
+				 c->senders + c->expanders);
 	return TSR_OK;
 }
 

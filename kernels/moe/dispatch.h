@@ -168,18 +168,29 @@ TSR_FN void moe_fill(tsr_coop_t *block, const moe_run_t *run, int32_t number, in
 }
 
 /**
- * Filling block `index` of `count`: fills blocks of rows, and signals each.
+ * Takes the next block of rows that nobody fills yet, in the order of the product;
+ * -1: there is none. The plan sets the counter to 0, and its launch has ended.
+ */
+TSR_FN int32_t moe_take_block(tsr_coop_t *block, const moe_run_t *run)
+{
+	const uint64_t index = tsr_atomic_add(block, run->args->taken, (uint64_t)1, run->args->me,
+					      TSR_RELAXED, TSR_SCOPE_DEVICE);
+	return index < (uint64_t)moe_block_count(run) ? moe_block_at(run, (int32_t)index) : -1;
+}
+
+/**
+ * Fills blocks of rows, whichever come next, and signals each.
  * Partner:    moe_gate of this rank's computing blocks. Litmus:
  *             MP.rel.acq.sameGPU-aa.
  */
-TSR_FN void moe_expand(tsr_coop_t *block, const moe_run_t *run, int index, int count)
+TSR_FN void moe_expand(tsr_coop_t *block, const moe_run_t *run)
 {
 	const moe_args_t *a = run->args;
 	moe_seen_t seen = {-1, 0};
 	tsr_role(block, "fill rows");
 	moe_await_plans(block, run);
-	for (int32_t i = index; i < moe_block_count(run); i += count) {
-		const int32_t number = moe_block_at(run, i);
+	for (int32_t number = moe_take_block(block, run); number >= 0;
+	     number = moe_take_block(block, run)) {
 		moe_fill(block, run, number, 1, &seen);
 		tsr_signal_local(block, a->filled + number, run->epoch, TSR_SCOPE_DEVICE);
 	}

@@ -1,6 +1,7 @@
 /*
  * Fused: behind the plan, one kernel for each product. Beside the first product
- * some blocks send this rank's tokens, and others fill the rows that it reads.
+ * some blocks send this rank's tokens, and others fill the rows that it reads; so
+ * do the first, when they have sent.
  * Beside the second product the same blocks return results: its columns are
  * computed in bands, and a band is returned while the next one is computed. After
  * the last band all blocks return.
@@ -45,8 +46,9 @@ TSR_KERNEL_SHARED(moe_dispatch, moe_dispatching_t, moe_args_t, a)
 	if (mine.role == MOE_SENDS) {
 		tsr_shared_clear(block, &shared->sending, sizeof shared->sending);
 		moe_send(block, &shared->sending, &run, mine.index, mine.count);
+		moe_expand(block, &run);
 	} else if (mine.role == MOE_FILLS) {
-		moe_expand(block, &run, mine.index, mine.count);
+		moe_expand(block, &run);
 	} else {
 		tsr_role(block, "compute");
 		tsr_gemm(tile, block, a->rows, a->w1, moe_tasks(&run, mine.index, mine.count),

@@ -59,6 +59,7 @@ static int64_t batches(const moe_config_t *c)
 /* Where each kind of flag begins, in u64; behind the last, their number. */
 enum {
 	FLAGS_COUNTED,
+	FLAGS_TAKEN,
 	FLAGS_PLANNED,
 	FLAGS_COME,
 	FLAGS_FILLED,
@@ -71,6 +72,7 @@ enum {
 static void flag_places(const moe_config_t *c, int ranks, int64_t places_out[FLAGS_KINDS])
 {
 	const int64_t counts[FLAGS_END] = {[FLAGS_COUNTED] = 1,
+					   [FLAGS_TAKEN] = 1,
 					   [FLAGS_PLANNED] = ranks,
 					   [FLAGS_COME] = ranks * moe_chunks(c),
 					   [FLAGS_FILLED] = moe_capacity(c, ranks) / c->tile.m,
@@ -252,6 +254,7 @@ static void set_flags(plan_t *plan)
 	int64_t places[FLAGS_KINDS];
 	flag_places(&self->config, plan->ranks, places);
 	args->counted = flags + places[FLAGS_COUNTED];
+	args->taken = flags + places[FLAGS_TAKEN];
 	args->planned = flags + places[FLAGS_PLANNED];
 	args->come = flags + places[FLAGS_COME];
 	args->filled = flags + places[FLAGS_FILLED];

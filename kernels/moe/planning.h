@@ -320,6 +320,7 @@ TSR_FN void moe_write_groups(tsr_coop_t *block, moe_planning_t *shared, const mo
 			     (int64_t)(sizeof(moe_groups_t) / sizeof(int32_t))),
 		   a->me);
 	moe_check_room(block, shared, a);
+	tsr_atomic_store(block, a->taken, (uint64_t)0, a->me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
 
 /*

@@ -123,12 +123,12 @@ static const workload_param_t params[] = {
 	[MOE_TILE] = PRODUCT_TILE(try_tile),
 	[MOE_BLOCKS] = PRODUCT_BLOCKS(0, NULL),
 	[MOE_SENDERS] = {MOE_NUMBER("comm-blocks", "C", NULL, 1, MOST,
-				    "how many of these only send, in pattern fused (default: as "
-				    "many as fill a link)"),
+				    "how many of these send, and then fill rows, in pattern fused "
+				    "(default: half of those that move)"),
 			 .heading = "sending", .width = 7, .stage = 2, .candidate = try_senders},
 	[MOE_EXPANDERS] = {MOE_NUMBER("fill-blocks", "C", NULL, 1, MOST,
-				      "how many of these only copy tokens to the rows of their "
-				      "experts (default: by the bytes)"),
+				      "how many of these only fill rows: copy tokens to where "
+				      "their experts read them (default: by the bytes)"),
 			   .heading = "filling", .width = 7, .stage = 2,
 			   .candidate = try_expanders},
 	[MOE_CHUNK_ROWS] = {MOE_NUMBER("chunk-rows", "R", NULL, 1, MOST,
