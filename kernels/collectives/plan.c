@@ -44,7 +44,7 @@ static void prepare(plan_t *plan)
 						     c.elements)},
 		[BUFFER_STATE] = {.name = "collectives.state",
 				  .size_bytes = tsr_collective_state_bytes(plan->ranks),
-				  .is_flags = true},
+				  .is_cleared = true},
 	};
 	memcpy(plan->buffer, buffers, sizeof buffers);
 	plan->dtype = c.dtype;

@@ -92,7 +92,7 @@ static void prepare_exchange(buffer_t *buffer, const fd_config_t *c, int ranks_)
 	/* columns behind the logarithms are sent too, so they are zero at first */
 	buffer[FD_BUFFER_MINE] = (buffer_t){.name = "flash_decode.mine",
 					    .size_bytes = c->pattern == FD_FUSED ? 0 : result,
-					    .is_flags = true};
+					    .is_cleared = true};
 	buffer[FD_BUFFER_THEIRS] =
 		(buffer_t){.name = "flash_decode.theirs",
 			   .size_bytes = result * ranks * (size_t)places(c->pattern)};
@@ -100,14 +100,14 @@ static void prepare_exchange(buffer_t *buffer, const fd_config_t *c, int ranks_)
 					     .size_bytes = is_one  ? groups
 							   : waits ? ranks * groups
 								   : 0,
-					     .is_flags = true};
+					     .is_cleared = true};
 	buffer[FD_BUFFER_WORDS] =
 		(buffer_t){.name = "flash_decode.words",
 			   .size_bytes = is_one ? 2 * ranks * groups * (size_t)group_words(c) : 0,
-			   .is_flags = true};
+			   .is_cleared = true};
 	buffer[FD_BUFFER_GATHER] = (buffer_t){.name = "flash_decode.state",
 					      .size_bytes = gather_bytes(c->pattern, ranks_),
-					      .is_flags = true};
+					      .is_cleared = true};
 }
 
 static void prepare(plan_t *plan)
@@ -118,7 +118,7 @@ static void prepare(plan_t *plan)
 	for (int i = 0; i < FD_MATRICES; i++)
 		plan->buffer[i] = (buffer_t){.name = names[i], .size_bytes = most_bytes(plan, i)};
 	plan->buffer[FD_BUFFER_SYNC] = (buffer_t){
-		.name = "flash_decode.sync", .size_bytes = sizeof(handshake_t), .is_flags = true};
+		.name = "flash_decode.sync", .size_bytes = sizeof(handshake_t), .is_cleared = true};
 	prepare_exchange(plan->buffer, &c, plan->ranks);
 	plan->dtype = c.dtype;
 	plan->tile = c.tile;

@@ -54,18 +54,18 @@ static void prepare(plan_t *plan)
 				  .size_bytes = matrix_bytes(config->dtype, config->m, config->n)},
 		[GAS_SYNC] = {.name = "gemm_all_scatter.sync",
 			      .size_bytes = sizeof(handshake_t),
-			      .is_flags = true},
+			      .is_cleared = true},
 		[GAS_TILE_READY] = {.name = "gemm_all_scatter.tile_ready",
 				    .size_bytes = tile_flags,
-				    .is_flags = true},
+				    .is_cleared = true},
 		[GAS_TAKEN] = {.name = "gemm_all_scatter.taken",
 			       .size_bytes = sizeof(uint64_t),
-			       .is_flags = true},
+			       .is_cleared = true},
 		[GAS_PART_SUM] = {.name = "gemm_all_scatter.part_sum",
 				  .size_bytes = sums * sum_bytes},
 		[GAS_PART_READY] = {.name = "gemm_all_scatter.part_ready",
 				    .size_bytes = sums * sizeof(uint64_t),
-				    .is_flags = true},
+				    .is_cleared = true},
 	};
 	memcpy(plan->buffer, buffers, sizeof buffers);
 	plan->dtype = config->dtype;

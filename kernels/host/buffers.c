@@ -41,7 +41,7 @@ static tsr_status_t allocate(tsr_world_t *world, buffer_t *buffer)
 		return TSR_OK;
 	tsr_status_t status =
 		tsr_heap_alloc(world, buffer->size_bytes, 0, buffer->name, &buffer->data);
-	if (status == TSR_OK && buffer->is_flags)
+	if (status == TSR_OK && buffer->is_cleared)
 		status = tsr_memset_heap(world, buffer->data, 0, buffer->size_bytes);
 	return status;
 }

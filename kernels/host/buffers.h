@@ -10,7 +10,7 @@
 typedef struct buffer {
 	const char *name;    /* in reports: "gemm_all_scatter.sync" */
 	size_t size_bytes;   /* 0: the plan does not need it */
-	bool is_flags;       /* set to 0 after its allocation */
+	bool is_cleared;     /* set to 0 after its allocation */
 	TSR_HEAP void *data; /* null: not allocated */
 } buffer_t;
 

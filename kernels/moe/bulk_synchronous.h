@@ -34,13 +34,12 @@ TSR_FN void moe_fill_all(tsr_coop_t *block, const moe_run_t *run)
 TSR_FN void moe_sum_all(tsr_coop_t *block, moe_combining_t *shared, const moe_run_t *run, int step)
 {
 	tsr_coop_t worker = tsr_split(block);
-	const int workers = tsr_worker_count(&worker),
-		  index = tsr_block_index(block) * workers + tsr_worker_index(&worker),
-		  count = tsr_block_count(block) * workers;
+	const moe_worker_t mine =
+		moe_worker(&worker, tsr_block_index(block), tsr_block_count(block));
 	if (step == MOE_RETURN)
-		moe_return_band(&worker, shared, run, 0, index, count);
+		moe_return_band(&worker, shared, run, 0, mine);
 	else
-		moe_finish_band(&worker, shared, run, 0, index, count);
+		moe_finish_band(&worker, shared, run, 0, mine);
 	tsr_sync(block);
 }
 

@@ -12,17 +12,36 @@
 
 #include "kernels/moe/groups.h"
 
-enum { MOE_WORKERS = 12 }; /* of a block, at most, that combine */
+enum { MOE_WORKERS = 12 }; /* of a block, at most, that combine; more have nothing to do */
 
 /** What a worker has in shared memory: for a token, the rows that are added, and their factors. */
 typedef struct moe_sum {
 	int32_t places[MOE_CHOICES], rows[MOE_CHOICES];
-	float weights[MOE_CHOICES];
+	union {
+		float weights[MOE_CHOICES];
+		int32_t ranks[MOE_CHOICES]; /* of the first choice on each; -1 */
+	};
 } moe_sum_t;
 
 typedef struct moe_combining {
 	moe_sum_t sum[MOE_WORKERS];
 } moe_combining_t;
+
+/** Which worker one is, of all that share something. */
+typedef struct moe_worker {
+	int index, count;
+} moe_worker_t;
+
+/** A worker of block `block` of `blocks`. */
+TSR_FN moe_worker_t moe_worker(const tsr_coop_t *worker, int block, int blocks)
+{
+	const int workers = tsr_worker_count(worker) < MOE_WORKERS ? tsr_worker_count(worker)
+								   : MOE_WORKERS,
+		  index = tsr_worker_index(worker);
+	const moe_worker_t mine = {index < workers ? block * workers + index : INT32_MAX,
+				   blocks * workers};
+	return mine;
+}
 
 /** One band of the columns of `rows` rows of a view, from `row` on. */
 TSR_FN tsr_view_t moe_band(const moe_args_t *a, tsr_view_t view, int64_t row, int64_t rows,
@@ -39,26 +58,23 @@ TSR_FN TSR_HEAP uint64_t *moe_returned(const moe_args_t *a, int owner, int32_t b
 	return a->returned + ((int64_t)owner * a->batches + batch) * a->bands + band;
 }
 
-/** Reads the places of a token's choices, and their weights. The worker meets. */
-TSR_FN void moe_load_choices(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_t *a, int32_t row)
+/** Reads where a token's choices are. The worker meets before and after. */
+TSR_FN void moe_load_places(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_t *a, int32_t row)
 {
 	const tsr_pos_t at = {row, 0};
 	tsr_sync(worker); /* what was here has been used */
 	tsr_get_2d(worker, tsr_view_shared(sum->places, TSR_I32, 1, a->choices, a->choices),
 		   tsr_view_part(a->places, at, 1, a->choices), a->me);
-	tsr_get_2d(worker, tsr_view_shared(sum->weights, TSR_F32, 1, a->choices, a->choices),
-		   tsr_view_part(a->weighed, at, 1, a->choices), a->me);
 	tsr_sync(worker);
 }
 
-/** Whether a choice is the token's first one on its rank. */
-TSR_FN int moe_is_first(const moe_sum_t *sum, const moe_args_t *a, int32_t choice)
+/** Reads their weights. The worker has met, and meets behind it. */
+TSR_FN void moe_load_weights(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_t *a, int32_t row)
 {
-	const int rank = moe_rank_of(a, sum->places[choice]);
-	for (int32_t j = 0; j < choice; j++)
-		if (moe_rank_of(a, sum->places[j]) == rank)
-			return 0;
-	return rank >= 0;
+	const tsr_pos_t at = {row, 0};
+	tsr_get_2d(worker, tsr_view_shared(sum->weights, TSR_F32, 1, a->choices, a->choices),
+		   tsr_view_part(a->weighed, at, 1, a->choices), a->me);
+	tsr_sync(worker);
 }
 
 /* ------------------------------------------------------------ on the experts' rank */
@@ -72,24 +88,25 @@ TSR_FN void moe_return_token(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_
 	const tsr_view_t to = a->ranks == 1
 				      ? moe_band(a, a->out, token, 1, band)
 				      : moe_band(a, a->back, moe_row(a, a->me, token), 1, band);
-	moe_load_choices(worker, sum, a, moe_row(a, source, token));
+	moe_load_places(worker, sum, a, moe_row(a, source, token));
 	int32_t here = a->ranks == 1;
 	for (int32_t j = 0; j < a->choices; j++)
 		here |= moe_rank_of(a, sum->places[j]) == a->me;
 	TSR_EACH(worker, j, a->choices) {
 		sum->rows[j] = moe_rank_of(a, sum->places[j]) == a->me ? sum->places[j] - base : -1;
 	}
-	tsr_sync(worker);
-	if (here)
-		tsr_sum_rows(worker, to, moe_band(a, a->y2, 0, a->y2.rows, band), sum->rows,
-			     sum->weights, a->choices, source);
+	if (!here)
+		return;
+	moe_load_weights(worker, sum, a, moe_row(a, source, token));
+	tsr_sum_rows(worker, to, moe_band(a, a->y2, 0, a->y2.rows, band), sum->rows, sum->weights,
+		     a->choices, source);
 }
 
 /**
  * Puts one band of a batch's results back to rank `source`.
  * Partner:    moe_finish_batch there. Litmus: MP.rel.acq.diffGPU-ss. What is
  *             overwritten there has been read: the plan has taken that rank's
- *             counts (moe_take).
+ *             counts (moe_take; LB.marked.diffGPU-ss).
  */
 TSR_FN void moe_return_batch(tsr_coop_t *worker, moe_combining_t *shared, const moe_run_t *run,
 			     int source, int32_t batch, int32_t band)
@@ -105,21 +122,32 @@ TSR_FN void moe_return_batch(tsr_coop_t *worker, moe_combining_t *shared, const 
 
 /* ------------------------------------------------------------ on the token's rank */
 
+/** The rank of a choice, if it is the token's first one there; else -1. */
+TSR_FN int32_t moe_first_on_rank(const moe_sum_t *sum, const moe_args_t *a, int32_t choice)
+{
+	const int32_t rank = moe_rank_of(a, sum->places[choice]);
+	for (int32_t j = 0; j < choice; j++)
+		if (moe_rank_of(a, sum->places[j]) == rank)
+			return -1;
+	return rank;
+}
+
 /** Adds the ranks' sums of a token of this rank, in the order of ranks. */
 TSR_FN void moe_finish_token(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_t *a, int32_t token,
 			     int32_t band)
 {
-	moe_load_choices(worker, sum, a, moe_row(a, a->me, token));
+	moe_load_places(worker, sum, a, moe_row(a, a->me, token));
 	TSR_EACH(worker, j, a->choices) {
+		sum->ranks[j] = moe_first_on_rank(sum, a, j);
 		sum->rows[j] = -1;
 	}
 	tsr_sync(worker);
 	TSR_EACH(worker, j, a->choices) {
-		const int rank = moe_rank_of(a, sum->places[j]);
+		const int32_t rank = sum->ranks[j];
 		int32_t before = 0; /* ranks that are added before this one */
 		for (int32_t i = 0; i < a->choices; i++)
-			before += moe_is_first(sum, a, i) && moe_rank_of(a, sum->places[i]) < rank;
-		if (moe_is_first(sum, a, j))
+			before += sum->ranks[i] >= 0 && sum->ranks[i] < rank;
+		if (rank >= 0)
 			sum->rows[before] = moe_row(a, rank, token);
 	}
 	tsr_sync(worker);
@@ -146,24 +174,24 @@ TSR_FN void moe_finish_batch(tsr_coop_t *worker, moe_combining_t *shared, const 
 
 /* ------------------------------------------------------------ a band */
 
-/** Worker `index` of `count`: puts its part of a band's results back, to the next rank first. */
+/** Puts a worker's part of a band's results back, to the next rank first. */
 TSR_FN void moe_return_band(tsr_coop_t *worker, moe_combining_t *shared, const moe_run_t *run,
-			    int32_t band, int index, int count)
+			    int32_t band, moe_worker_t mine)
 {
 	const moe_args_t *a = run->args;
-	for (int32_t i = index; i < a->ranks * a->batches; i += count)
+	for (int64_t i = mine.index; i < a->ranks * a->batches; i += mine.count)
 		moe_return_batch(worker, shared, run,
-				 tsr_peer(worker, (1 + i / a->batches) % a->ranks), i % a->batches,
-				 band);
+				 tsr_peer(worker, (1 + (int)i / a->batches) % a->ranks),
+				 (int32_t)i % a->batches, band);
 }
 
 /** The same, of the band of this rank's own tokens. On one rank that was all. */
 TSR_FN void moe_finish_band(tsr_coop_t *worker, moe_combining_t *shared, const moe_run_t *run,
-			    int32_t band, int index, int count)
+			    int32_t band, moe_worker_t mine)
 {
 	const moe_args_t *a = run->args;
-	for (int32_t batch = index; a->ranks > 1 && batch < a->batches; batch += count)
-		moe_finish_batch(worker, shared, run, batch, band);
+	for (int64_t batch = mine.index; a->ranks > 1 && batch < a->batches; batch += mine.count)
+		moe_finish_batch(worker, shared, run, (int32_t)batch, band);
 }
 
 #endif

@@ -82,7 +82,7 @@ int64_t moe_capacity(const moe_config_t *c, int ranks)
 }
 
 /* Pieces that the most tokens make, about: so many blocks place them. */
-enum { PIECES = 32 };
+enum { PIECES = 16 };
 
 int64_t moe_piece(const moe_config_t *c)
 {
@@ -127,8 +127,12 @@ static void set_extents(const moe_config_t *c, int index, int rank, int ranks,
 /** The first product's result: the padded rows of each rank's experts. */
 static void set_rows(const moe_config_t *c, int rank, int ranks, workload_matrix_t *matrix)
 {
+	const int64_t capacity = moe_capacity(c, ranks);
+	moe_load_t loads[TSR_MAX_RANKS];
+	moe_count_loads(c, ranks, loads);
 	for (int r = 0; r < ranks; r++) {
-		const int64_t rows = moe_rows_of(c, r, ranks).padded;
+		const int64_t padded = loads[r].padded,
+			      rows = padded < capacity ? padded : capacity;
 		matrix->first_row = r == rank ? matrix->rows : matrix->first_row;
 		matrix->part_rows = r == rank ? rows : matrix->part_rows;
 		matrix->rows += rows;
@@ -171,7 +175,7 @@ static tsr_status_t check_layer(const moe_config_t *c)
 	if (c->top_k > c->experts || c->top_k > MOE_CHOICES)
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "a token cannot choose %" PRId64 " of %" PRId64
-				 " experts: they differ, and are at most %d",
+				 " experts: a token's choices differ, and are at most %d",
 				 c->top_k, c->experts, MOE_CHOICES);
 	return TSR_OK;
 }
@@ -213,6 +217,36 @@ static tsr_status_t check_sizes(const moe_config_t *c, int ranks)
 	return TSR_OK;
 }
 
+/** Where O has all rows of the first product, they must fit. A layer says so behind a run. */
+static tsr_status_t check_capacity(const moe_config_t *c, int ranks)
+{
+	moe_load_t loads[TSR_MAX_RANKS];
+	if (c->is_layer || c->capacity == 0)
+		return TSR_OK;
+	moe_count_loads(c, ranks, loads);
+	for (int rank = 0; rank < ranks; rank++)
+		if (loads[rank].padded > moe_capacity(c, ranks))
+			return tsr_error(TSR_ERR_ARGUMENT,
+					 "rank %d's experts have %" PRId64
+					 " rows with padding: set --capacity to that at least, or "
+					 "leave it out",
+					 rank, loads[rank].padded);
+	return TSR_OK;
+}
+
+/** Blocks that move must leave one that computes. */
+static tsr_status_t check_blocks(const moe_config_t *c, int ranks)
+{
+	const int senders = c->pattern == MOE_FUSED && ranks > 1 ? c->senders : 0,
+		  movers = c->pattern == MOE_BULK_SYNCHRONOUS ? 0 : senders + c->expanders;
+	if (c->blocks == 0 || movers < c->blocks)
+		return TSR_OK;
+	return tsr_error(TSR_ERR_ARGUMENT,
+			 "%d blocks that send and %d that fill rows leave none of %d to compute: "
+			 "take fewer",
+			 senders, c->expanders, c->blocks);
+}
+
 tsr_status_t moe_check(const workload_config_t *config, int ranks)
 {
 	if (config->pattern < 0 || config->pattern >= MOE_PATTERNS)
@@ -220,15 +254,13 @@ tsr_status_t moe_check(const workload_config_t *config, int ranks)
 				 "moe has no pattern %" PRId64 ": take one of 0 to %d",
 				 config->pattern, MOE_PATTERNS - 1);
 	const moe_config_t c = moe_config_of(config);
-	const bool moves_apart = c.pattern != MOE_BULK_SYNCHRONOUS;
 	tsr_status_t status = check_layer(&c);
 	if (status == TSR_OK)
 		status = check_sizes(&c, ranks);
-	if (status == TSR_OK && moves_apart && c.blocks > 0 && c.blocks <= c.senders + c.expanders)
-		status = tsr_error(TSR_ERR_ARGUMENT,
-				   "%d blocks that send and %d that fill rows leave none of %d to "
-				   "compute: take fewer",
-				   c.senders, c.expanders, c.blocks);
+	if (status == TSR_OK)
+		status = check_capacity(&c, ranks);
+	if (status == TSR_OK)
+		status = check_blocks(&c, ranks);
 	return status != TSR_OK
 		       ? status
 		       : variant_check("moe", moe_patterns[c.pattern].kernels[0], c.dtype, c.tile);

@@ -78,7 +78,7 @@ TSR_FN void moe_put(tsr_coop_t *block, moe_sending_t *shared, const moe_args_t *
  * rank first. Each chunk has a flag, whether or not a token goes.
  * Partner:    moe_await_token on the rank that gets it. Litmus:
  *             MP.rel.acq.diffGPU-ss. What is overwritten there has been read: the
- *             plan has taken that rank's counts (moe_take).
+ *             plan has taken that rank's counts (moe_take; LB.marked.diffGPU-ss).
  */
 TSR_FN void moe_send(tsr_coop_t *block, moe_sending_t *shared, const moe_run_t *run, int index,
 		     int count)

@@ -95,21 +95,20 @@ TSR_FN void moe_await_band(tsr_coop_t *worker, const moe_run_t *run, int32_t ban
 }
 
 /**
- * Worker `index` of `count` of the blocks that move: returns all bands but the
- * last, and finishes each when the next one has been returned, so that it waits
- * little.
+ * A worker of the blocks that move: returns all bands but the last, and finishes
+ * each when the next one has been returned, so that it waits little.
  */
 TSR_FN void moe_return_early(tsr_coop_t *worker, moe_combining_t *shared, const moe_run_t *run,
-			     int index, int count, int computing)
+			     moe_worker_t mine, int computing)
 {
 	for (int32_t band = 0; band + 1 < run->bands; band++) {
 		moe_await_band(worker, run, band, computing);
-		moe_return_band(worker, shared, run, band, index, count);
+		moe_return_band(worker, shared, run, band, mine);
 		if (band > 0)
-			moe_finish_band(worker, shared, run, band - 1, index, count);
+			moe_finish_band(worker, shared, run, band - 1, mine);
 	}
 	if (run->bands > 1)
-		moe_finish_band(worker, shared, run, run->bands - 2, index, count);
+		moe_finish_band(worker, shared, run, run->bands - 2, mine);
 }
 
 /** The last band, by the workers of all blocks. */
@@ -117,16 +116,15 @@ TSR_FN void moe_return_last(tsr_coop_t *block, moe_combining_t *shared, const mo
 			    int computing)
 {
 	tsr_coop_t worker = tsr_split(block);
-	const int workers = tsr_worker_count(&worker),
-		  index = tsr_block_index(block) * workers + tsr_worker_index(&worker),
-		  count = tsr_block_count(block) * workers;
+	const moe_worker_t mine =
+		moe_worker(&worker, tsr_block_index(block), tsr_block_count(block));
 	moe_await_band(&worker, run, run->bands - 1, computing);
-	moe_return_band(&worker, shared, run, run->bands - 1, index, count);
-	moe_finish_band(&worker, shared, run, run->bands - 1, index, count);
+	moe_return_band(&worker, shared, run, run->bands - 1, mine);
+	moe_finish_band(&worker, shared, run, run->bands - 1, mine);
 	tsr_sync(block);
 }
 
-/** A block that computes: all of its tiles. It takes part in every band, with or without one. */
+/** A block that computes: all of its tiles. It counts in every band, also where it has none. */
 TSR_FN void moe_multiply_second(tsr_coop_t *block, moe_run_t *run, int index, int count)
 {
 	const moe_args_t *a = run->args;
@@ -147,10 +145,8 @@ TSR_KERNEL_SHARED(moe_combine, moe_returning_t, moe_args_t, a)
 	if (index < movers) {
 		tsr_role(block, "return");
 		tsr_coop_t worker = tsr_split(block);
-		const int workers = tsr_worker_count(&worker);
 		moe_return_early(&worker, &shared->combining, &run,
-				 index * workers + tsr_worker_index(&worker), movers * workers,
-				 computing);
+				 moe_worker(&worker, index, movers), computing);
 		tsr_sync(block);
 	} else {
 		tsr_role(block, "compute");

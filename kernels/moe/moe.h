@@ -113,13 +113,16 @@ tsr_status_t moe_choose(const workload_config_t *config, const workload_place_t 
 void moe_choices(const moe_config_t *c, int ranks, int64_t first, int64_t count,
 		 int32_t *choices_out);
 
-/** The rows of a rank's experts' tokens. */
-typedef struct moe_rows {
-	int64_t real, padded;
-} moe_rows_t;
+/** What the choices give a rank to do. */
+typedef struct moe_load {
+	int64_t rows, padded; /* of its experts, without padding and with it */
+	int64_t experts;      /* that some token has chosen */
+	int64_t sent,
+		received; /* tokens that go to other ranks, once to each, and come from them */
+} moe_load_t;
 
-/** Counts all ranks' choices, and keeps the counts of the last problem. Any thread. */
-moe_rows_t moe_rows_of(const moe_config_t *c, int rank, int ranks);
+/** Counts all ranks' choices. Any thread. */
+void moe_count_loads(const moe_config_t *c, int ranks, moe_load_t loads_out[TSR_MAX_RANKS]);
 
 /* ------------------------------------------------------------ */
 

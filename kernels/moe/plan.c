@@ -103,18 +103,20 @@ static void describe_matrices(plan_t *plan, const moe_config_t *c)
 			.name = names[i], .size_bytes = c->is_layer || i <= MOE_OUT ? sizes[i] : 0};
 }
 
-/** Those for rows, and for what ranks exchange. */
+/**
+ * Those for rows, and for what ranks exchange. Rows are cleared: padding is read, and
+ * what comes of it is not used.
+ */
 static void describe_rows(plan_t *plan, const moe_config_t *c)
 {
 	const int64_t rows = moe_capacity(c, plan->ranks), layer_rows = c->is_layer ? rows : 0,
 		      tokens = exchanged(c, plan->ranks);
 	plan->buffer[BUFFER_STAGED] = (buffer_t){
 		.name = "moe.staged", .size_bytes = matrix_bytes(c->dtype, tokens, c->hidden)};
-	/* padding is read, and what comes of it is not used: 0, so that it is no NaN */
 	plan->buffer[BUFFER_ROWS] =
 		(buffer_t){.name = "moe.rows",
 			   .size_bytes = matrix_bytes(c->dtype, rows, c->hidden),
-			   .is_flags = true};
+			   .is_cleared = true};
 	plan->buffer[BUFFER_Y1] = (buffer_t){
 		.name = "moe.y1", .size_bytes = matrix_bytes(c->dtype, layer_rows, c->inner)};
 	plan->buffer[BUFFER_Y2] = (buffer_t){
@@ -124,14 +126,19 @@ static void describe_rows(plan_t *plan, const moe_config_t *c)
 		.size_bytes = matrix_bytes(c->dtype, c->is_layer ? tokens : 0, c->hidden)};
 }
 
-/** Those of the plan: tables, words and flags. */
+/**
+ * Those of the plan: tables, words and flags. Places and origins are cleared: when a
+ * wait has expired, a kernel goes on with what is there, and must find valid ones.
+ */
 static void describe_tables(plan_t *plan, const moe_config_t *c)
 {
 	const int64_t tokens = plan->ranks * c->tokens;
 	int64_t flags[FLAGS_KINDS];
 	flag_places(c, plan->ranks, flags);
-	plan->buffer[BUFFER_PLACES] = (buffer_t){
-		.name = "moe.places", .size_bytes = matrix_bytes(TSR_I32, tokens, c->top_k)};
+	plan->buffer[BUFFER_PLACES] =
+		(buffer_t){.name = "moe.places",
+			   .size_bytes = matrix_bytes(TSR_I32, tokens, c->top_k),
+			   .is_cleared = true};
 	plan->buffer[BUFFER_WEIGHED] =
 		(buffer_t){.name = "moe.weighed",
 			   .size_bytes = matrix_bytes(TSR_F32, c->is_layer ? tokens : 0, c->top_k)};
@@ -142,17 +149,18 @@ static void describe_tables(plan_t *plan, const moe_config_t *c)
 		(buffer_t){.name = "moe.groups", .size_bytes = sizeof(moe_groups_t)};
 	plan->buffer[BUFFER_ORIGIN] =
 		(buffer_t){.name = "moe.origin",
-			   .size_bytes = (size_t)moe_capacity(c, plan->ranks) * sizeof(int32_t)};
+			   .size_bytes = (size_t)moe_capacity(c, plan->ranks) * sizeof(int32_t),
+			   .is_cleared = true};
 	plan->buffer[BUFFER_OVERFLOW] = (buffer_t){
-		.name = "moe.overflow", .size_bytes = 2 * sizeof(int32_t), .is_flags = true};
+		.name = "moe.overflow", .size_bytes = 2 * sizeof(int32_t), .is_cleared = true};
 	plan->buffer[BUFFER_WORDS] = (buffer_t){
 		.name = "moe.words",
 		.size_bytes = 2 * (size_t)plan->ranks * (size_t)(c->experts + 1) * sizeof(uint64_t),
-		.is_flags = true};
+		.is_cleared = true};
 	plan->buffer[BUFFER_FLAGS] =
 		(buffer_t){.name = "moe.flags",
 			   .size_bytes = (size_t)flags[FLAGS_END] * sizeof(uint64_t),
-			   .is_flags = true};
+			   .is_cleared = true};
 }
 
 /** Takes the configuration, and describes the buffers. */
@@ -164,7 +172,7 @@ static void prepare(plan_t *plan)
 	describe_rows(plan, &config);
 	describe_tables(plan, &config);
 	plan->buffer[BUFFER_SYNC] = (buffer_t){
-		.name = "moe.sync", .size_bytes = 2 * sizeof(handshake_t), .is_flags = true};
+		.name = "moe.sync", .size_bytes = 2 * sizeof(handshake_t), .is_cleared = true};
 	plan->dtype = config.dtype;
 	plan->tile = config.tile;
 	plan_of(plan)->config = config;

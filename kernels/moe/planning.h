@@ -28,7 +28,8 @@ typedef struct moe_piece {
 typedef struct moe_planning {
 	union {
 		moe_piece_t piece;
-		moe_groups_t groups; /* when all pieces are placed */
+		int32_t table[3 * MOE_KEYS]; /* counts of several pieces */
+		moe_groups_t groups;         /* when all pieces are placed */
 	};
 	int32_t tokens[TSR_MAX_RANKS];   /* of each rank */
 	int32_t taken[MOE_EXPERTS + 1];  /* a rank's choices of each expert, and its tokens */
@@ -97,22 +98,23 @@ TSR_FN void moe_count(tsr_coop_t *block, moe_planning_t *shared, const moe_args_
 }
 
 /**
- * Adds the counts of the pieces below `end` to `to`. Several are read at a time,
- * to where keys are. The caller has met.
+ * Adds the counts of the pieces below `end` to `to`, of several at a time. The
+ * caller has met, and uses no piece's choices.
  */
 TSR_FN void moe_add_pieces(tsr_coop_t *block, moe_planning_t *shared, const moe_args_t *a,
 			   int32_t end, int32_t *to)
 {
-	const int32_t most = MOE_KEYS / a->all_experts;
+	const int32_t most =
+		(int32_t)(sizeof shared->table / sizeof *shared->table) / a->all_experts;
 	for (int32_t first = 0; first < end; first += most) {
 		const int32_t rows = end - first < most ? end - first : most;
 		const tsr_pos_t at = {first, 0};
-		tsr_get_2d(block, moe_table(shared->piece.keys, rows, a->all_experts),
+		tsr_get_2d(block, moe_table(shared->table, rows, a->all_experts),
 			   tsr_view_part(a->counts, at, rows, a->all_experts), a->me);
 		tsr_sync(block);
 		TSR_EACH(block, e, a->all_experts) {
 			for (int32_t row = 0; row < rows; row++)
-				to[e] += shared->piece.keys[row * a->all_experts + e];
+				to[e] += shared->table[row * a->all_experts + e];
 		}
 		tsr_sync(block);
 	}
@@ -148,7 +150,9 @@ TSR_FN void moe_publish(tsr_coop_t *block, moe_planning_t *shared, const moe_arg
 /**
  * Takes the counts of all ranks, and adds them up. After that this block may
  * write to other ranks, and read what the blocks of this one have counted.
- * Partner:    moe_publish on every rank.
+ * Partner:    moe_publish on every rank, and the fence there. Litmus:
+ *             MP.frel.facq.diffGPU-ss; LB.marked.diffGPU-ss for what this rank then
+ *             overwrites on others.
  */
 TSR_FN void moe_take(tsr_coop_t *block, moe_planning_t *shared, const moe_args_t *a, uint64_t epoch)
 {
@@ -263,32 +267,33 @@ TSR_FN void moe_describe(moe_planning_t *shared, const moe_args_t *a, int32_t i)
 		      room = a->capacity / m, start = moe_start_of(shared, a, e),
 		      first = start < room ? start : room, left = (room - first) * m,
 		      rows = shared->totals[e] < left ? shared->totals[e] : left;
-	const int has_own_alone = shared->own[e] == shared->totals[e];
+	const int only_own = shared->own[e] == shared->totals[e];
 	shared->groups.first_block[i] = first;
 	shared->groups.rows[i] = rows;
 	/* with tokens of others too, the blocks that own tokens fill */
-	const int32_t own = has_own_alone ? moe_blocks(a, rows)
-					  : (shared->own[e] < rows ? shared->own[e] : rows) / m;
+	const int32_t own = only_own ? moe_blocks(a, rows)
+				     : (shared->own[e] < rows ? shared->own[e] : rows) / m;
 	shared->groups.own_first[i] = i < a->early ? own : 0;
 }
 
-/** The first expert of rank `rank` that does not fit into its rows; the next rank's, if all do. */
+/** The first expert of rank `rank` whose rows do not fit; -1: all do. */
 TSR_FN int32_t moe_first_over(const moe_planning_t *shared, const moe_args_t *a, int rank)
 {
 	const int32_t first = moe_first_expert(a, rank), end = moe_first_expert(a, rank + 1),
 		      room = a->capacity / TSR_TILE_M(tile);
-	int32_t expert = end;
-	if (shared->starts[end] - shared->starts[first] > room)
-		while (shared->starts[expert - 1] - shared->starts[first] >= room)
-			expert--;
-	return shared->starts[end] - shared->starts[first] > room ? expert - 1 : end;
+	int32_t expert = first;
+	if (shared->starts[end] - shared->starts[first] <= room)
+		return -1;
+	while (shared->starts[expert + 1] - shared->starts[first] <= room)
+		expert++;
+	return expert;
 }
 
 /** Says which rank has no room for its rows, the first one, and the expert; else 0. */
 TSR_FN void moe_check_room(tsr_coop_t *block, const moe_planning_t *shared, const moe_args_t *a)
 {
 	int rank = 0;
-	while (rank < a->ranks && moe_first_over(shared, a, rank) == moe_first_expert(a, rank + 1))
+	while (rank < a->ranks && moe_first_over(shared, a, rank) < 0)
 		rank++;
 	const int32_t expert = rank < a->ranks ? moe_first_over(shared, a, rank) : 0;
 	tsr_put_value(block, a->overflow, rank < a->ranks ? rank + 1 : 0, a->me);

@@ -1,6 +1,4 @@
-/* The choices of all tokens, and how many rows they give each rank. */
-#include <pthread.h>
-#include <stdlib.h>
+/* The choices of all tokens, and what they give each rank to do. */
 #include <string.h>
 
 #include "kernels/host/inputs.h"
@@ -22,67 +20,55 @@ void moe_choices(const moe_config_t *c, int ranks, int64_t first, int64_t count,
 	inputs_make(&inputs, &matrix, choices_out);
 }
 
-/** Of one problem: how many rows each rank's experts have. */
-typedef struct counted {
-	moe_config_t config; /* what the rows depend on; the rest is 0 */
-	int ranks;
-	moe_rows_t rows[TSR_MAX_RANKS];
-} counted_t;
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static counted_t kept;
-
-enum { TOKENS_AT_ONCE = 4096 };
-
-/** Counts each expert's choices. Without memory they are all 0. */
-static void count_choices(const moe_config_t *c, int ranks, int64_t *counts)
+/** The rank that has an expert. */
+static int owner_of(const moe_config_t *c, int ranks, int32_t expert)
 {
-	const int64_t all = moe_tokens_before(c, ranks, ranks);
-	int32_t *choices = malloc((size_t)(TOKENS_AT_ONCE * c->top_k) * sizeof *choices);
-	for (int64_t first = 0; choices && first < all; first += TOKENS_AT_ONCE) {
-		const int64_t left = all - first,
-			      count = left < TOKENS_AT_ONCE ? left : TOKENS_AT_ONCE;
-		moe_choices(c, ranks, first, count, choices);
-		for (int64_t i = 0; i < count * c->top_k; i++)
-			counts[choices[i]]++;
-	}
-	free(choices);
+	return (int)((((int64_t)expert + 1) * ranks - 1) / c->experts);
 }
 
-static void count_rows(const moe_config_t *c, int ranks, moe_rows_t *rows_out)
+/** Counts one token of rank `source`: its choices, and the other ranks that it goes to. */
+static void count_token(const moe_config_t *c, int ranks, int source, const int32_t *chosen,
+			int64_t *counts, moe_load_t *loads_out)
+{
+	bool goes[TSR_MAX_RANKS] = {false};
+	for (int64_t j = 0; j < c->top_k; j++) {
+		const int owner = owner_of(c, ranks, chosen[j]);
+		counts[chosen[j]]++;
+		if (!goes[owner] && owner != source) {
+			loads_out[source].sent++;
+			loads_out[owner].received++;
+		}
+		goes[owner] = true;
+	}
+}
+
+/** Counts the tokens of rank `source`. */
+static void count_tokens(const moe_config_t *c, int ranks, int source, int64_t *counts,
+			 moe_load_t *loads_out)
+{
+	enum { AT_ONCE = 1024 };
+	int32_t choices[AT_ONCE * MOE_CHOICES];
+	const int64_t begin = moe_tokens_before(c, source, ranks),
+		      end = begin + moe_tokens_of(c, source, ranks);
+	for (int64_t first = begin; first < end; first += AT_ONCE) {
+		const int64_t count = end - first < AT_ONCE ? end - first : AT_ONCE;
+		moe_choices(c, ranks, first, count, choices);
+		for (int64_t i = 0; i < count; i++)
+			count_token(c, ranks, source, choices + i * c->top_k, counts, loads_out);
+	}
+}
+
+void moe_count_loads(const moe_config_t *c, int ranks, moe_load_t loads_out[TSR_MAX_RANKS])
 {
 	const int64_t padding = moe_padding(c, ranks);
 	int64_t counts[MOE_EXPERTS] = {0};
-	count_choices(c, ranks, counts);
-	for (int rank = 0; rank < ranks; rank++) {
-		const share_t share = share_of(c->experts, rank, ranks);
-		rows_out[rank] = (moe_rows_t){0, 0};
-		for (int64_t e = share.first; e < share.first + share.count; e++) {
-			rows_out[rank].real += counts[e];
-			rows_out[rank].padded += (counts[e] + padding - 1) / padding * padding;
-		}
+	memset(loads_out, 0, (size_t)ranks * sizeof *loads_out);
+	for (int source = 0; source < ranks; source++)
+		count_tokens(c, ranks, source, counts, loads_out);
+	for (int64_t e = 0; e < c->experts; e++) {
+		moe_load_t *load = &loads_out[owner_of(c, ranks, (int32_t)e)];
+		load->rows += counts[e];
+		load->padded += (counts[e] + padding - 1) / padding * padding;
+		load->experts += counts[e] > 0;
 	}
-}
-
-moe_rows_t moe_rows_of(const moe_config_t *c, int rank, int ranks)
-{
-	moe_config_t config;
-	memset(&config, 0, sizeof config); /* compared byte by byte */
-	config.tokens = c->tokens;
-	config.experts = c->experts;
-	config.top_k = c->top_k;
-	config.odds = c->odds;
-	config.routing_seed = c->routing_seed;
-	config.spread = c->spread;
-	config.padding = c->padding;
-	config.dtype = c->dtype;
-	(void)pthread_mutex_lock(&lock);
-	if (kept.ranks != ranks || memcmp(&kept.config, &config, sizeof config) != 0) {
-		count_rows(&config, ranks, kept.rows);
-		kept.config = config;
-		kept.ranks = ranks;
-	}
-	const moe_rows_t rows = kept.rows[rank];
-	(void)pthread_mutex_unlock(&lock);
-	return rows;
 }

@@ -13,13 +13,13 @@ static bool try_tile(const workload_config_t *config, const workload_place_t *pl
 		     workload_value_t *value_out)
 {
 	const moe_config_t c = moe_config_of(config);
-	tile_size_t tile = {0, 0, 0};
-	(void)place;
-	do { /* those whose rows fit the padding */
-		if (!variant_candidate(moe_patterns[c.pattern].kernels[0], c.dtype, index, &tile))
+	tile_size_t tile;
+	/* of the tiles whose rows fit the padding */
+	for (int i = 0, fits = -1; fits < index; i++) {
+		if (!variant_candidate(moe_patterns[c.pattern].kernels[0], c.dtype, i, &tile))
 			return false;
-		index++;
-	} while (moe_padding(&c, place->ranks) % tile.m != 0);
+		fits += moe_padding(&c, place->ranks) % tile.m == 0;
+	}
 	*value_out = (workload_value_t){{tile.m, tile.n, tile.k}};
 	return true;
 }
@@ -121,26 +121,30 @@ static const workload_param_t params[] = {
 		       .preset = "bf16",
 		       .problem = true},
 	[MOE_TILE] = PRODUCT_TILE(try_tile),
-	[MOE_BLOCKS] = PRODUCT_BLOCKS(0, NULL),
+	[MOE_BLOCKS] = {MOE_NUMBER("blocks", "B", NULL, 1, MOST,
+				   "blocks of a rank (default: all that are resident at one time)"),
+			.heading = "blocks", .width = 6},
 	[MOE_SENDERS] = {MOE_NUMBER("comm-blocks", "C", NULL, 1, MOST,
-				    "how many of these send, and then fill rows, in pattern fused "
+				    "in fused, how many of these send, and then fill rows "
 				    "(default: half of those that move)"),
 			 .heading = "sending", .width = 7, .stage = 2, .candidate = try_senders},
-	[MOE_EXPANDERS] = {MOE_NUMBER("fill-blocks", "C", NULL, 1, MOST,
-				      "how many of these only fill rows: copy tokens to where "
-				      "their experts read them (default: by the bytes)"),
-			   .heading = "filling", .width = 7, .stage = 2,
-			   .candidate = try_expanders},
+	[MOE_EXPANDERS] =
+		{MOE_NUMBER("fill-blocks", "C", NULL, 1, MOST,
+			    "in fused and copy-engines, how many only copy tokens to where "
+			    "their experts read them (default: by the bytes)"),
+		 .heading = "filling", .width = 7, .stage = 2, .candidate = try_expanders},
 	[MOE_CHUNK_ROWS] = {MOE_NUMBER("chunk-rows", "R", NULL, 1, MOST,
 				       "tokens that have a flag together (default: 64 flags, or 4 "
 				       "MiB for copy engines)")},
 	[MOE_EARLY] = {MOE_NUMBER("own-first", "P", NULL, 1, 100,
-				  "per cent of a rank's experts that begin with its own tokens "
+				  "in the same, per cent of a rank's experts whose own tokens are "
+				  "multiplied before others' "
 				  "(default: until the others' have come)")},
-	[MOE_BANDS] = {MOE_NUMBER("bands", "N", NULL, 1, MOST,
-				  "bands of columns of the second product, which are returned one "
-				  "by one (default: 4)"),
-		       .heading = "bands", .width = 5, .stage = 2, .candidate = try_bands},
+	[MOE_BANDS] =
+		{MOE_NUMBER("bands", "N", NULL, 1, MOST,
+			    "in the same, bands of columns of the second product, returned one "
+			    "by one (default: up to 4)"),
+		 .heading = "bands", .width = 5, .stage = 2, .candidate = try_bands},
 	{.name = NULL},
 };
 
@@ -196,30 +200,29 @@ static int launches(const moe_config_t *c, int ranks)
 static workload_cost_t cost(const workload_config_t *config, int rank, int ranks)
 {
 	const moe_config_t c = moe_config_of(config);
-	const moe_rows_t rows = moe_rows_of(&c, rank, ranks);
+	moe_load_t loads[TSR_MAX_RANKS];
+	moe_count_loads(&c, ranks, loads);
 	const double element = (double)tsr_dtype_bytes(c.dtype), h = (double)c.hidden,
-		     f = (double)c.inner, real = (double)rows.real,
-		     experts = (double)share_of(c.experts, rank, ranks).count,
-		     tokens = (double)moe_tokens_of(&c, rank, ranks),
-		     /* a token travels once a rank, at most to each */
-		others = c.top_k < ranks - 1 ? (double)c.top_k : (double)(ranks - 1),
-		     parts = c.is_layer ? 2 : 1;
-	const bool is_bulk = c.pattern == MOE_BULK_SYNCHRONOUS;
+		     f = (double)c.inner, rows = (double)loads[rank].rows,
+		     experts = (double)loads[rank].experts, parts = c.is_layer ? 2 : 1,
+		     /* results go back to the ranks that the tokens came from */
+		moved = (double)(loads[rank].sent + (c.is_layer ? loads[rank].received : 0));
 	return (workload_cost_t){
-		.operations = 2 * parts * real * h * f,
-		.memory_bytes = element * (parts * experts * h * f + real * (h + f)),
-		.link_bytes = parts * element * tokens * others * h,
-		.between_bytes = 2 * element * (real * h + (c.is_layer ? real * (f + h) : 0)),
+		.operations = 2 * parts * rows * h * f,
+		.memory_bytes = element * (parts * experts * h * f + rows * (h + f)),
+		.link_bytes = element * moved * h,
+		.between_bytes = 2 * element * (rows * h + (c.is_layer ? rows * (f + h) : 0)),
 		.launches = launches(&c, ranks),
-		.meetings = is_bulk ? (int)parts : 0};
+		.meetings = c.pattern == MOE_BULK_SYNCHRONOUS ? (int)parts : 0};
 }
 
-/** On one rank nothing is sent, and filling rows beside the product still pays. */
+/** Where there are blocks enough: it moves tokens beside the products. */
 static int64_t fastest(const workload_config_t *config, const workload_place_t *place)
 {
 	const moe_config_t c = moe_config_of(config);
-	return place->device->resident_blocks > 2 || c.blocks > 2 ? MOE_FUSED
-								  : MOE_BULK_SYNCHRONOUS;
+	const int blocks = c.blocks > 0 ? c.blocks : place->device->resident_blocks,
+		  movers = c.senders + c.expanders;
+	return blocks > (movers > 1 ? movers : 1) ? MOE_FUSED : MOE_BULK_SYNCHRONOUS;
 }
 
 static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config,

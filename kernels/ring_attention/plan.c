@@ -89,17 +89,17 @@ static void prepare(plan_t *plan)
 		[BUFFER_LSE] = {.name = "L", .size_bytes = matrix_bytes(TSR_F32, queries, 1)},
 		[BUFFER_SYNC] = {.name = "ring_attention.sync",
 				 .size_bytes = sizeof(handshake_t),
-				 .is_flags = true},
+				 .is_cleared = true},
 		[BUFFER_K] = {.name = "K", .size_bytes = matrix_bytes(c->dtype, keys, c->dim)},
 		[BUFFER_V] = {.name = "V", .size_bytes = matrix_bytes(c->dtype, keys, c->dim)},
 		[BUFFER_COME] = {.name = "ring_attention.come",
 				 .size_bytes = flags * sizeof(uint64_t),
-				 .is_flags = true},
+				 .is_cleared = true},
 		[BUFFER_STATES] = {.name = "ring_attention.states",
 				   .size_bytes = rotates ? state_bytes(c, ranks) : 0},
 		[BUFFER_PASSED] = {.name = "ring_attention.passed",
 				   .size_bytes = 2 * (size_t)ranks * sizeof(uint64_t),
-				   .is_flags = true},
+				   .is_cleared = true},
 	};
 	memcpy(plan->buffer, buffers, sizeof buffers);
 	plan->dtype = c->dtype;

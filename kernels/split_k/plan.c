@@ -66,11 +66,11 @@ void splitk_prepare(plan_t *plan)
 		[SPLITK_BUFFER_C] = {.name = "C", .size_bytes = matrix_bytes(c->dtype, rows, c->n)},
 		[SPLITK_SYNC] = {.name = "split_k.sync",
 				 .size_bytes = sizeof(handshake_t),
-				 .is_flags = true},
+				 .is_cleared = true},
 		[SPLITK_KEPT] = {.name = "split_k.kept", .size_bytes = kept},
-		[SPLITK_TOTAL] = {.name = "split_k.total", .size_bytes = total, .is_flags = true},
+		[SPLITK_TOTAL] = {.name = "split_k.total", .size_bytes = total, .is_cleared = true},
 		[SPLITK_INBOX] = {.name = "split_k.inbox", .size_bytes = slots},
-		[SPLITK_COME] = {.name = "split_k.come", .size_bytes = flags, .is_flags = true},
+		[SPLITK_COME] = {.name = "split_k.come", .size_bytes = flags, .is_cleared = true},
 	};
 	memcpy(plan->buffer, buffers, sizeof buffers);
 	plan->dtype = c->dtype;

@@ -81,9 +81,9 @@ static void prepare(plan_t *plan)
 							      most_columns(c, i, ranks))};
 	}
 	plan->buffer[BUFFER_SYNC] = (buffer_t){
-		.name = "ulysses.sync", .size_bytes = sizeof(handshake_t), .is_flags = true};
+		.name = "ulysses.sync", .size_bytes = sizeof(handshake_t), .is_cleared = true};
 	plan->buffer[BUFFER_COME] = (buffer_t){
-		.name = "ulysses.come", .size_bytes = flags * sizeof(uint64_t), .is_flags = true};
+		.name = "ulysses.come", .size_bytes = flags * sizeof(uint64_t), .is_cleared = true};
 	plan->dtype = c->dtype;
 	plan->tile = c->tile;
 	plan_of(plan)->config = config;

@@ -275,43 +275,64 @@ Test(moe, agrees_with_loops_over_tokens)
 
 /* ------------------------------------------------------------ no room */
 
-/** Three experts of which each rank has one or none; all tokens choose the first two. */
+/* Three experts, of which each rank has one or none, but for worlds of one and two. */
+enum { FULL = 16 }; /* rows of a rank */
+
+/**
+ * The choice of a token in step `step`: all tokens have the first two experts; none
+ * has any; rank 0's tokens have the first, which they fill exactly, or the second.
+ */
+static int32_t choose_in(int step, int rank, int token, int choice)
+{
+	if (step == 0)
+		return choice;
+	return step == 2 && rank == 0 && choice == 0 ? token >= FULL : -1;
+}
+
+/** The rank and the expert without room in a step; false: all rows fit. */
+static bool lacks_room(int step, int ranks, int *rank_out, int *expert_out)
+{
+	*rank_out = step == 0 ? (ranks - 1) / 3 : 0;
+	*expert_out = step == 2;
+	return step == 0 || (step == 2 && ranks == 1);
+}
+
+static int try_step(tsr_world_t *world, const workload_t *w, workload_run_t *run, int step)
+{
+	int32_t chosen[TOKENS * 2];
+	int rank = 0, expert = 0;
+	char sentence[80];
+	for (int i = 0; i < TOKENS * 2; i++)
+		chosen[i] = choose_in(step, tsr_world_rank(world), i / 2, i % 2);
+	CHECK(matrix_write(world, w->view(run, MOE_CHOSEN), chosen) == TSR_OK);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	CHECK(w->start(run) == TSR_OK);
+	const bool lacks = lacks_room(step, tsr_world_size(world), &rank, &expert);
+	CHECK(w->sync(run) == (lacks ? TSR_ERR_NO_MEMORY : TSR_OK), "step %d: %s", step,
+	      tsr_last_error());
+	(void)snprintf(sentence, sizeof sentence, "rank %d has no room for all tokens of expert %d",
+		       rank, expert);
+	CHECK(!lacks || strncmp(tsr_last_error(), sentence, strlen(sentence)) == 0,
+	      "%s, and not: %s", tsr_last_error(), sentence);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	return 0;
+}
+
 static int try_overflow(tsr_world_t *world, int argc, char **argv)
 {
 	const workload_t *w;
 	workload_run_t *run;
 	workload_config_t config = make_config(MOE_BULK_SYNCHRONOUS, 2, 1);
-	const int ranks = tsr_world_size(world);
-	char sentence[64];
 	(void)argc, (void)argv;
 	config.value[MOE_LAYER] = (workload_value_t){{3, HIDDEN, INNER}};
 	config.value[MOE_TOP_K].x[0] = 2;
 	config.value[MOE_SPREAD].x[0] = MOE_EVEN;
-	config.value[MOE_ROUTING].x[0] = WORKLOAD_FIRST;
-	config.value[MOE_CAPACITY].x[0] = 16;
+	config.value[MOE_CAPACITY].x[0] = FULL;
 	CHECK(workload_find("moe", &w) == TSR_OK);
 	CHECK(w->open(world, &config, &run) == TSR_OK, "%s", tsr_last_error());
-	for (int i = 0; i < 2; i++) { /* the rank goes on after an error of this kind */
-		int32_t chosen[TOKENS * 2];
-		for (int j = 0; j < TOKENS * 2; j++)
-			chosen[j] = i == 0 ? j % 2 : -1;
-		CHECK(matrix_write(world, w->view(run, MOE_CHOSEN), chosen) == TSR_OK);
-		CHECK(tsr_barrier(world) == TSR_OK);
-		CHECK(w->start(run) == TSR_OK);
-		const tsr_status_t status = w->sync(run);
-		(void)snprintf(sentence, sizeof sentence,
-			       "rank %d has no room for all tokens of "
-			       "expert %d",
-			       ranks == 1   ? 0
-			       : ranks == 2 ? 0
-					    : (ranks - 1) / 3,
-			       0);
-		CHECK(i == 1 ? status == TSR_OK : status == TSR_ERR_NO_MEMORY, "%s",
-		      tsr_last_error());
-		CHECK(i == 1 || strncmp(tsr_last_error(), sentence, strlen(sentence)) == 0,
-		      "%s, and not: %s", tsr_last_error(), sentence);
-		CHECK(tsr_barrier(world) == TSR_OK);
-	}
+	for (int step = 0; step < 3; step++) /* runs go on after an error of this kind */
+		if (try_step(world, w, run, step))
+			return 1;
 	CHECK(w->close(run, TSR_OK) == TSR_OK);
 	return 0;
 }

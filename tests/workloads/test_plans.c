@@ -21,7 +21,7 @@ static int buffers(tsr_world_t *world, int argc, char **argv)
 {
 	buffer_t some[] = {{.name = "rows", .size_bytes = 100},
 			   {.name = "none"},
-			   {.name = "flags", .size_bytes = 64, .is_flags = true}};
+			   {.name = "flags", .size_bytes = 64, .is_cleared = true}};
 	tsr_heap_usage_t before = {.size = sizeof before}, after = {.size = sizeof after};
 	(void)argc, (void)argv;
 	CHECK(tsr_heap_usage(world, &before) == TSR_OK);

@@ -61,7 +61,7 @@ bool bench_is_automatic(const workload_t *workload, const workload_config_t *con
 
 /* ---------------------------------------------------------------- values.c, values_json.c */
 
-enum { BENCH_VALUE_TEXT = 80, BENCH_KEY_TEXT = 64 };
+enum { BENCH_VALUE_TEXT = 80, BENCH_KEY_TEXT = 64, BENCH_PROBLEM_TEXT = 256 };
 
 bool bench_value_is_automatic(const workload_value_t *value);
 
@@ -95,7 +95,7 @@ const char *bench_key(const char *name, char key_out[BENCH_KEY_TEXT]);
  * "1024x1024x1024 bf16".
  */
 const char *bench_problem_text(const workload_t *workload, const workload_config_t *config,
-			       char text_out[BENCH_VALUE_TEXT]);
+			       char text_out[BENCH_PROBLEM_TEXT]);
 
 /** Operations of all ranks together. */
 double bench_all_operations(const workload_t *workload, const workload_config_t *config, int ranks);

@@ -153,7 +153,8 @@ static void print_help(const workload_t *w)
 	for (const workload_param_t *param = w->params; param->name; param++) {
 		char option[BENCH_VALUE_TEXT];
 		(void)snprintf(option, sizeof option, "--%s %s", param->name, param->letters);
-		tool_help_add(&help, "      %-17s %s%s%s%s\n", option, param->help,
+		/* two spaces at least: what follows them is wrapped as a column */
+		tool_help_add(&help, "      %-16s  %s%s%s%s\n", option, param->help,
 			      param->preset ? " (default " : "", param->preset ? param->preset : "",
 			      param->preset ? ")" : "");
 	}

@@ -97,7 +97,7 @@ static void print_value(const workload_param_t *param, const workload_value_t *v
 void bench_print_head(const tsr_world_t *world, const bench_options_t *options)
 {
 	tsr_device_props_t device = {.size = sizeof device, .name = "?"};
-	char problem[BENCH_VALUE_TEXT];
+	char problem[BENCH_PROBLEM_TEXT];
 	(void)tsr_world_device(world, &device);
 	(void)printf("%s, %s, %d ranks (one %s each) on %s (%s), %s inputs, seed %" PRIu64 "; %s\n",
 		     options->workload->title,

@@ -62,7 +62,7 @@ static tsr_status_t write_files(const bench_session_t *session, const bench_reco
 {
 	const bench_options_t *options = session->options;
 	const workload_config_t config = bench_chosen(session);
-	char problem[BENCH_VALUE_TEXT], path[BENCH_PATH_BYTES];
+	char problem[BENCH_PROBLEM_TEXT], path[BENCH_PATH_BYTES];
 	const bench_caption_t caption = {session->workload->name, pattern_of(session),
 					 bench_problem_text(session->workload, &config, problem),
 					 tsr_world_backend(session->world)};

@@ -110,18 +110,46 @@ const char *bench_value_text(const workload_param_t *param, const workload_value
 	return text_out;
 }
 
-const char *bench_problem_text(const workload_t *workload, const workload_config_t *config,
-			       char text_out[BENCH_VALUE_TEXT])
+/** Whether the values of a problem are named: a few speak for themselves. */
+static bool has_names(const workload_t *workload)
 {
+	enum { MOST_WITHOUT_NAMES = 8 };
+	int problems = 0;
+	for (int i = 0; workload->params[i].name; i++)
+		problems += workload->params[i].problem;
+	return problems > MOST_WITHOUT_NAMES;
+}
+
+/** A value of a problem; with its name only if it is given. */
+static const char *problem_value(const workload_param_t *param, const workload_value_t *given,
+				 bool is_named, char text_out[BENCH_VALUE_TEXT])
+{
+	char value[BENCH_VALUE_TEXT];
+	if (!is_named)
+		return bench_value_text(param, given, text_out);
+	text_out[0] = '\0';
+	if (given->x[0] != 0)
+		(void)snprintf(text_out, BENCH_VALUE_TEXT, "%s %s", param->name,
+			       bench_value_text(param, given, value));
+	return text_out;
+}
+
+const char *bench_problem_text(const workload_t *workload, const workload_config_t *config,
+			       char text_out[BENCH_PROBLEM_TEXT])
+{
+	const bool is_named = has_names(workload);
 	size_t used = 0;
 	text_out[0] = '\0';
-	for (int i = 0; workload->params[i].name && used < BENCH_VALUE_TEXT; i++) {
+	for (int i = 0; workload->params[i].name && used < BENCH_PROBLEM_TEXT; i++) {
 		char value[BENCH_VALUE_TEXT];
-		if (workload->params[i].problem)
-			used += (size_t)snprintf(text_out + used, BENCH_VALUE_TEXT - used, "%s%s",
-						 used ? " " : "",
-						 bench_value_text(&workload->params[i],
-								  &config->value[i], value));
+		const char *text =
+			problem_value(&workload->params[i], &config->value[i], is_named, value);
+		if (workload->params[i].problem && text[0])
+			used += (size_t)snprintf(text_out + used, BENCH_PROBLEM_TEXT - used, "%s%s",
+						 used == 0  ? ""
+						 : is_named ? ", "
+							    : " ",
+						 text);
 	}
 	return text_out;
 }

@@ -110,7 +110,7 @@ static void draw_all(drawing_t *d, const bench_session_t *session, const bench_r
 		     int count)
 {
 	const bool times = bench_taxes_have_times(session->world);
-	char problem[BENCH_VALUE_TEXT];
+	char problem[BENCH_PROBLEM_TEXT];
 	d->most = longest(results, count, times);
 	draw(d,
 	     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
