@@ -51,7 +51,6 @@ TSR_KERNEL_SHARED(moe_move, moe_moving_shared_t, moe_args_t, a)
 {
 	const moe_run_t run = moe_begin(block, a, &shared->groups);
 	tsr_role(block, "move");
-	tsr_shared_clear(block, &shared->moving, sizeof shared->moving);
 	if (a->step == MOE_SEND)
 		moe_send(block, &shared->moving.sending, &run, tsr_block_index(block),
 			 tsr_block_count(block));

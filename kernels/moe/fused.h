@@ -44,7 +44,6 @@ TSR_KERNEL_SHARED(moe_dispatch, moe_dispatching_t, moe_args_t, a)
 	const moe_role_t mine = moe_role(block, a);
 	moe_set_first(&run);
 	if (mine.role == MOE_SENDS) {
-		tsr_shared_clear(block, &shared->sending, sizeof shared->sending);
 		moe_send(block, &shared->sending, &run, mine.index, mine.count);
 		moe_expand(block, &run);
 	} else if (mine.role == MOE_FILLS) {
@@ -140,7 +139,6 @@ TSR_KERNEL_SHARED(moe_combine, moe_returning_t, moe_args_t, a)
 	moe_run_t run = moe_begin(block, a, &shared->groups);
 	const int movers = a->senders + a->expanders, computing = tsr_block_count(block) - movers,
 		  index = tsr_block_index(block);
-	tsr_shared_clear(block, &shared->combining, sizeof shared->combining);
 	moe_set_second(&run);
 	if (index < movers) {
 		tsr_role(block, "return");

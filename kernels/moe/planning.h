@@ -337,7 +337,6 @@ TSR_KERNEL_SHARED(moe_plan, moe_planning_t, moe_args_t, a)
 {
 	const uint64_t epoch = handshake_epoch(block, a->plan);
 	tsr_role(block, "plan");
-	tsr_shared_clear(block, shared, sizeof *shared);
 	moe_count(block, shared, a);
 	moe_publish(block, shared, a, epoch);
 	moe_take(block, shared, a, epoch);
