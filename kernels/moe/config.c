@@ -6,10 +6,11 @@
 #include "kernels/moe/moe.h"
 
 const moe_pattern_kernels_t moe_patterns[MOE_PATTERNS] = {
-	[MOE_BULK_SYNCHRONOUS] = {"bulk-synchronous", {"moe_plan", "moe_move", "moe_product"}},
-	[MOE_FUSED] = {"fused", {"moe_plan", "moe_dispatch", "moe_combine"}},
+	[MOE_BULK_SYNCHRONOUS] = {"bulk-synchronous",
+				  {"moe_plan_marked", "moe_move", "moe_product"}},
+	[MOE_FUSED] = {"fused", {"moe_plan_marked", "moe_dispatch", "moe_combine"}},
 	[MOE_COPY_ENGINES] = {"copy-engines",
-			      {"moe_plan", "moe_dispatch", "moe_combine", "moe_say"}},
+			      {"moe_plan_marked", "moe_dispatch", "moe_combine", "moe_say"}},
 };
 
 moe_config_t moe_config_of(const workload_config_t *config)

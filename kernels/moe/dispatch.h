@@ -101,7 +101,7 @@ TSR_FN void moe_send(tsr_coop_t *block, moe_sending_t *shared, const moe_run_t *
 
 /**
  * Waits for the plans of all ranks: they say which tokens this rank's rows hold.
- * Partner:    the signal of moe_plan on these ranks. Litmus: MP.rmw.diffGPU-ss.
+ * Partner:    the signal of moe_plan_marked on these ranks. Litmus: MP.rmw.diffGPU-ss.
  */
 TSR_FN void moe_await_plans(tsr_coop_t *block, const moe_run_t *run)
 {

@@ -124,7 +124,7 @@ TSR_FN void moe_add_pieces(tsr_coop_t *block, moe_planning_t *shared, const moe_
  * The last block that has counted puts the sums, and the number of tokens, to all
  * ranks. The adds are partners of each other (litmus: MP.rmw.sameGPU-aa). The
  * fence passes on what they have acquired, and all that this rank has done in
- * earlier launches.
+ * earlier launches. What the next launches count begins at 0.
  * Partner:    moe_take on every rank, and the fence there. Litmus:
  *             MP.frel.facq.diffGPU-ss.
  */
@@ -136,6 +136,7 @@ TSR_FN void moe_publish(tsr_coop_t *block, moe_planning_t *shared, const moe_arg
 	if (before + 1 < (uint64_t)tsr_block_count(block))
 		return;
 	tsr_atomic_store(block, a->counted, (uint64_t)0, a->me, TSR_RELAXED, TSR_SCOPE_DEVICE);
+	tsr_atomic_store(block, a->taken, (uint64_t)0, a->me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 	TSR_EACH(block, e, a->all_experts + 1) {
 		shared->totals[e] = e < a->all_experts ? 0 : a->tokens;
 	}
@@ -325,7 +326,6 @@ TSR_FN void moe_write_groups(tsr_coop_t *block, moe_planning_t *shared, const mo
 			     (int64_t)(sizeof(moe_groups_t) / sizeof(int32_t))),
 		   a->me);
 	moe_check_room(block, shared, a);
-	tsr_atomic_store(block, a->taken, (uint64_t)0, a->me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
 
 /*
@@ -333,7 +333,7 @@ TSR_FN void moe_write_groups(tsr_coop_t *block, moe_planning_t *shared, const mo
  * ranks. Each block adds one in every run, so a rank knows how many to expect.
  * Partner:    moe_await_plans on every rank. Litmus: MP.rmw.diffGPU-ss.
  */
-TSR_KERNEL_SHARED(moe_plan, moe_planning_t, moe_args_t, a)
+TSR_KERNEL_SHARED(moe_plan_marked, moe_planning_t, moe_args_t, a)
 {
 	const uint64_t epoch = handshake_epoch(block, a->plan);
 	tsr_role(block, "plan");
