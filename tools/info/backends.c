@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "kernels/host/machine.h"
+#include "src/base/os/descriptor.h"
 #include "tessera/backends.h"
 #include "tessera/tessera.h"
 #include "tools/info/info.h"
@@ -28,11 +29,13 @@ static int tell_device(tsr_world_t *world, int argc, char **argv)
 	TSR_TRY(tsr_world_device(world, &told.props));
 	snprintf(told.machine, sizeof told.machine, "%s",
 		 machine_find(tsr_world_backend(world), told.props.name)->name);
-	return write(atoi(argv[1]), &told, sizeof told) == (ssize_t)sizeof told ? TOOL_OK
-										: TOOL_FAILED;
+	if (tsr_fd_write(atoi(argv[1]), &told, sizeof told) == (ssize_t)sizeof told)
+		return TOOL_OK;
+	perror("tessera info: a rank cannot tell of its device");
+	return TOOL_FAILED;
 }
 
-/** Asks a world of one rank. False after the world's sentence. */
+/** Asks a world of one rank. False after a sentence: the world's, the rank's, or one of here. */
 static bool ask_device(const char *backend, told_t *told)
 {
 	tsr_launcher_t launcher = {.size = sizeof launcher, .ranks = 1, .backend = backend};
@@ -45,8 +48,12 @@ static bool ask_device(const char *backend, told_t *told)
 		return false;
 	}
 	snprintf(number, sizeof number, "%d", ends[1]);
-	const bool good = tsr_launch_world(&launcher, 2, argv, tell_device) == 0 &&
-			  read(ends[0], told, sizeof *told) == (ssize_t)sizeof *told;
+	/* neither end waits: the pipe has room for all that is told, and the rank has ended */
+	const bool ended = tsr_launch_world(&launcher, 2, argv, tell_device) == 0,
+		   good = ended &&
+			  tsr_fd_read(ends[0], told, sizeof *told) == (ssize_t)sizeof *told;
+	if (ended && !good)
+		perror("tessera info: nothing has come of the device that a rank told of");
 	close(ends[0]);
 	close(ends[1]);
 	return good;

@@ -78,6 +78,15 @@ ssize_t tsr_fd_read(int fd, void *bytes_out, size_t size_bytes)
 	return got;
 }
 
+ssize_t tsr_fd_write(int fd, const void *bytes, size_t size_bytes)
+{
+	ssize_t put;
+	do
+		put = write(fd, bytes, size_bytes);
+	while (put < 0 && errno == EINTR);
+	return put;
+}
+
 int tsr_fd_resize(int fd, size_t size_bytes)
 {
 	int failed;

@@ -41,8 +41,9 @@ void tsr_fd_close(const int *fds, size_t count);
  */
 int tsr_fd_poll(struct pollfd *entries, size_t count, uint64_t end_ns);
 
-/** read() that signals do not interrupt. */
+/** read() and write() that signals do not interrupt. They may move less than all. */
 ssize_t tsr_fd_read(int fd, void *bytes_out, size_t size_bytes);
+ssize_t tsr_fd_write(int fd, const void *bytes, size_t size_bytes);
 
 /** ftruncate() that signals do not interrupt. Returns 0, or -1 with errno. */
 int tsr_fd_resize(int fd, size_t size_bytes);

@@ -98,8 +98,28 @@ static int wait_among_signals(void)
 	return 0;
 }
 
+/** A pipe that is full, until somebody reads. */
+static int write_among_signals(void)
+{
+	enum { FULL = 1 << 16 };
+	static char bytes[FULL];
+	int pipes[2];
+	NEED(tsr_fd_pipe(pipes, 0) == 0 && fcntl(pipes[1], F_SETPIPE_SZ, FULL) == FULL);
+	NEED(tsr_fd_write(pipes[1], bytes, FULL) == FULL);
+	begin_ticking();
+	const uint64_t begin_ns = tsr_now_ns();
+	if (fork() == 0) {
+		tsr_sleep_until(begin_ns + 30 * MS);
+		_exit(read(pipes[0], bytes, FULL) != FULL);
+	}
+	NEED(tsr_fd_write(pipes[1], "x", 1) == 1 && tsr_now_ns() >= begin_ns + 30 * MS);
+	return 0;
+}
+
 Test(descriptor, signals_end_no_wait)
 {
 	const int line = in_a_closed_process(wait_among_signals);
 	cr_expect_eq(line, 0, "line %d", line);
+	const int written = in_a_closed_process(write_among_signals);
+	cr_expect_eq(written, 0, "line %d", written);
 }
