@@ -101,6 +101,7 @@ typedef struct tsr_cpu_worker {
 	bool apart; /* the call reads operands, which another thread may do for the coop */
 	/* number of the place of the fragment that it loads or stores; 0: none */
 	uint32_t tile_place;
+	bool saved; /* it is the place of a saved state */
 	tsr_record_entry_t record;
 	struct tsr_cpu_events *events; /* where its events are kept; null: nothing is recorded */
 	tsr_cpu_arena_t arena;

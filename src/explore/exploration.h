@@ -138,6 +138,7 @@ typedef struct tsr_op_site {
 	bool composed;
 	/* a fragment and its place, whose load and later store need no meeting; 0: none */
 	uint32_t tile_place;
+	bool saved; /* the place of a saved state: its saves and loads need none in any order */
 } tsr_op_site_t;
 
 /** `count` rows of `bytes` bytes; `pitch` bytes from one row to the next. */

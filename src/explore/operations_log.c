@@ -29,7 +29,7 @@ static bool make_room(tsr_exploration_t *x, uint32_t number)
 /** What the caller does next belongs to another call than what it did last, where it says so. */
 static void begin_call(tsr_exploration_t *x, tsr_actor_t *actor, const tsr_op_site_t *site)
 {
-	const tsr_shadow_call_t call = {site->apart, site->tile_place};
+	const tsr_shadow_call_t call = {site->apart, site->saved, site->tile_place};
 	if (!site->coop || (site->coop == actor->coop && site->number == actor->call &&
 			    site->apart == actor->apart))
 		return;

@@ -27,12 +27,12 @@ typedef struct planted_args {
 } planted_args_t;
 
 /**
- * Runs one block of `kernel` on each rank, which finds a copy of the host's
+ * Runs some blocks of `kernel` on each rank, which find a copy of the host's
  * `memory` in its heap. The host gets back what the kernel has made of it. Not
  * 0: what TSR_MAIN returns, after a sentence. Collective.
  */
-static inline int planted_play(tsr_world_t *world, const tsr_kernel_t *kernel, int kind,
-			       void *memory, size_t size_bytes)
+static inline int planted_play_in(tsr_world_t *world, const tsr_kernel_t *kernel, int blocks,
+				  int kind, void *memory, size_t size_bytes)
 {
 	TSR_HEAP void *heap;
 	tsr_stream_t *stream;
@@ -41,11 +41,18 @@ static inline int planted_play(tsr_world_t *world, const tsr_kernel_t *kernel, i
 	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	const planted_args_t args = {heap, kind, 0};
-	TSR_TRY(tsr_launch(stream, kernel, 1, &args));
+	TSR_TRY(tsr_launch(stream, kernel, blocks, &args));
 	TSR_TRY(tsr_stream_sync(stream));
 	TSR_TRY(tsr_stream_destroy(stream));
 	TSR_TRY(tsr_memcpy_from_heap(world, memory, heap, size_bytes));
 	return 0;
+}
+
+/** The same in one block. */
+static inline int planted_play(tsr_world_t *world, const tsr_kernel_t *kernel, int kind,
+			       void *memory, size_t size_bytes)
+{
+	return planted_play_in(world, kernel, 1, kind, memory, size_bytes);
 }
 
 /**

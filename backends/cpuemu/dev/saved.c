@@ -25,10 +25,10 @@ static bool saved_view(tsr_coop_t *coop, const char *call, const tsr_frag_t *fra
 
 void tsr_frag_save(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag)
 {
-	const tsr_pos_t origin = {0, 0};
 	tsr_view_t view;
 	if (saved_view(coop, __func__, frag, memory, &view))
-		tsr_frag_store(coop, __func__, view, origin, frag, tsr_rank(coop));
+		tsr_frag_store_saved(coop, __func__, view, frag, TSR_CPU_OF_SAVED_FRAG,
+				     tsr_rank(coop));
 }
 
 static void add_element(int32_t held, unsigned char *to, const unsigned char *x)
@@ -44,9 +44,8 @@ static void add_element(int32_t held, unsigned char *to, const unsigned char *x)
 /** Adds the elements of a view of my memory. */
 static void add_from(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view)
 {
-	const tsr_pos_t origin = {0, 0};
 	tsr_frag_t *saved = tsr_cpu_frag_take(coop, frag->tile, TSR_CPU_FRAG_C);
-	tsr_frag_load(coop, call, saved, view, origin, tsr_rank(coop));
+	tsr_frag_load_saved(coop, call, saved, view, TSR_CPU_OF_SAVED_FRAG);
 	for (int64_t row = frag->first; saved->elements && row < frag->last; row++)
 		for (int64_t col = 0; col < frag->cols; col++)
 			add_element(frag->held, tsr_frag_at(frag, row, col),
@@ -123,7 +122,6 @@ void tsr_frag_send(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *fr
 		   int peer)
 {
 	const sent_header_t header = header_of(coop, frag, as);
-	const tsr_pos_t origin = {0, 0};
 	tsr_view_t view;
 	tsr_mem_t mem;
 	if (!frag->elements || !sent_view(coop, __func__, frag, memory, as, &view))
@@ -131,7 +129,7 @@ void tsr_frag_send(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *fr
 	if (tsr_cpu_leads(coop) && tsr_frag_has_values(coop, __func__, frag) &&
 	    tsr_mem_reach(coop, __func__, memory, sizeof header, 1, peer, TSR_MEM_WRITE, &mem))
 		tsr_mem_write(&mem, mem.at, &header, sizeof header);
-	tsr_frag_store(coop, __func__, view, origin, frag, peer);
+	tsr_frag_store_saved(coop, __func__, view, frag, TSR_CPU_OF_SAVED_FRAG, peer);
 }
 
 /** Whether the fragment was sent in the way that the caller adds it. False: misuse, noted. */

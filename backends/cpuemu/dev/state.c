@@ -129,28 +129,27 @@ static bool saved_views(tsr_coop_t *coop, const char *call, const tsr_state_t *s
 
 void tsr_state_save(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_state_t *state)
 {
-	const tsr_pos_t origin = {0, 0};
+	const tsr_cpu_elements_t of = TSR_CPU_OF_SAVED_STATE;
 	const int me = tsr_rank(coop);
 	saved_t to;
 	if (!tsr_state_has_values(coop, __func__, state) ||
 	    !saved_views(coop, __func__, state, memory, &to))
 		return;
-	tsr_frag_store(coop, __func__, to.o, origin, state->o, me);
-	tsr_frag_store(coop, __func__, to.top, origin, state->top, me);
-	tsr_frag_store(coop, __func__, to.sum, origin, state->sum, me);
+	tsr_frag_store_saved(coop, __func__, to.o, state->o, of, me);
+	tsr_frag_store_saved(coop, __func__, to.top, state->top, of, me);
+	tsr_frag_store_saved(coop, __func__, to.sum, state->sum, of, me);
 }
 
 static void load(tsr_coop_t *coop, const char *call, tsr_state_t *state,
 		 const TSR_HEAP void *memory)
 {
-	const tsr_pos_t origin = {0, 0};
-	const int me = tsr_rank(coop);
+	const tsr_cpu_elements_t of = TSR_CPU_OF_SAVED_STATE;
 	saved_t from;
 	if (!saved_views(coop, call, state, memory, &from))
 		return;
-	tsr_frag_load(coop, call, state->o, from.o, origin, me);
-	tsr_frag_load(coop, call, state->top, from.top, origin, me);
-	tsr_frag_load(coop, call, state->sum, from.sum, origin, me);
+	tsr_frag_load_saved(coop, call, state->o, from.o, of);
+	tsr_frag_load_saved(coop, call, state->top, from.top, of);
+	tsr_frag_load_saved(coop, call, state->sum, from.sum, of);
 }
 
 void tsr_state_load(tsr_coop_t *coop, tsr_state_t *state, const TSR_HEAP void *memory)

@@ -211,10 +211,11 @@ static int64_t next_run(const masking_t *mask, int64_t row, int64_t at_col, int6
 
 /**
  * A number for a fragment's elements at a place in memory: each of them is
- * loaded and stored by the one thread that has it.
+ * loaded and stored by the one thread that has it. Another configuration, kind
+ * or order deals elements to other threads, so its number is another.
  */
 static uint32_t place_of(const tsr_coop_t *coop, const tsr_frag_t *frag, tsr_view_t view,
-			 tsr_pos_t at)
+			 tsr_pos_t at, tsr_cpu_elements_t of)
 {
 	const uintptr_t heap = (uintptr_t)coop->block->env->base[coop->block->env->rank];
 	const uint64_t words[] = {(uint64_t)((uintptr_t)view.data - heap),
@@ -227,13 +228,33 @@ static uint32_t place_of(const tsr_coop_t *coop, const tsr_frag_t *frag, tsr_vie
 				  (uint64_t)frag->tile.m,
 				  (uint64_t)frag->tile.n,
 				  (uint64_t)frag->tile.k,
-				  (uint64_t)frag->tile.dtype};
+				  (uint64_t)frag->tile.dtype,
+				  (uint64_t)frag->tile.a_major,
+				  (uint64_t)frag->tile.b_major,
+				  (uint64_t)frag->use,
+				  (uint64_t)of};
 	uint64_t mixed = 0;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		mixed = (mixed ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
 		mixed ^= mixed >> 29;
 	}
 	return (uint32_t)(mixed >> 32) | 1;
+}
+
+/** The call's accesses from here on are those of a fragment at a place. */
+static void begin_place(const tsr_coop_t *coop, const tsr_frag_t *frag, tsr_view_t view,
+			tsr_pos_t at, tsr_cpu_elements_t of)
+{
+	if (!tsr_cpu_exploration(coop))
+		return;
+	coop->worker->tile_place = place_of(coop, frag, view, at, of);
+	coop->worker->saved = of == TSR_CPU_OF_SAVED_STATE;
+}
+
+static void end_place(const tsr_coop_t *coop)
+{
+	coop->worker->tile_place = 0;
+	coop->worker->saved = false;
 }
 
 static void load_rows(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view,
@@ -266,9 +287,9 @@ static void load_rows(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_
 static void load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view,
 		 tsr_pos_t at, masking_t mask, int peer)
 {
-	coop->worker->tile_place = tsr_cpu_exploration(coop) ? place_of(coop, frag, view, at) : 0;
+	begin_place(coop, frag, view, at, TSR_CPU_OF_VIEW);
 	load_rows(coop, call, frag, view, at, mask, peer);
-	coop->worker->tile_place = 0;
+	end_place(coop);
 }
 
 /** Bytes of the elements that take part: counted before the first is written. */
@@ -323,12 +344,13 @@ static void store_rows(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_
 }
 
 static void store_staged(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at,
-			 const tsr_frag_t *frag, masking_t mask, int peer, stage_t *stage)
+			 const tsr_frag_t *frag, tsr_cpu_elements_t of, masking_t mask, int peer,
+			 stage_t *stage)
 {
-	coop->worker->tile_place = tsr_cpu_exploration(coop) ? place_of(coop, frag, view, at) : 0;
+	begin_place(coop, frag, view, at, of);
 	store_rows(coop, call, view, at, frag, mask, peer, stage);
 	tsr_cpu_event_sent(coop);
-	coop->worker->tile_place = 0;
+	end_place(coop);
 }
 
 static void store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at,
@@ -336,7 +358,7 @@ static void store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t
 {
 	stage_t stage;
 	stage.whole = false;
-	store_staged(coop, call, view, at, frag, mask, peer, &stage);
+	store_staged(coop, call, view, at, frag, TSR_CPU_OF_VIEW, mask, peer, &stage);
 }
 
 void tsr_frag_load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view,
@@ -349,6 +371,24 @@ void tsr_frag_store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos
 		    const tsr_frag_t *frag, int peer)
 {
 	store(coop, call, view, at, frag, (masking_t){NULL, NULL, 0}, peer);
+}
+
+void tsr_frag_load_saved(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view,
+			 tsr_cpu_elements_t of)
+{
+	const tsr_pos_t origin = {0, 0};
+	begin_place(coop, frag, view, origin, of);
+	load_rows(coop, call, frag, view, origin, (masking_t){NULL, NULL, 0}, tsr_rank(coop));
+	end_place(coop);
+}
+
+void tsr_frag_store_saved(tsr_coop_t *coop, const char *call, tsr_view_t view,
+			  const tsr_frag_t *frag, tsr_cpu_elements_t of, int peer)
+{
+	const tsr_pos_t origin = {0, 0};
+	stage_t stage;
+	stage.whole = false;
+	store_staged(coop, call, view, origin, frag, of, (masking_t){NULL, NULL, 0}, peer, &stage);
 }
 
 void tsr_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer)
@@ -366,8 +406,8 @@ void tsr_store_all(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_fr
 	stage_t stage;
 	stage.whole = false;
 	for (int i = 0; i < tsr_size(coop); i++)
-		store_staged(coop, __func__, view, at, frag, (masking_t){NULL, NULL, 0},
-			     tsr_peer(coop, i), &stage);
+		store_staged(coop, __func__, view, at, frag, TSR_CPU_OF_VIEW,
+			     (masking_t){NULL, NULL, 0}, tsr_peer(coop, i), &stage);
 }
 
 void tsr_load_masked(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,

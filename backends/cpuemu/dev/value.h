@@ -63,6 +63,19 @@ void tsr_frag_load(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_vie
 void tsr_frag_store(tsr_coop_t *coop, const char *call, tsr_view_t view, tsr_pos_t at,
 		    const tsr_frag_t *frag, int peer);
 
+/** In which order elements stand in memory: a view's, or the backend's, of what is saved. */
+typedef enum tsr_cpu_elements {
+	TSR_CPU_OF_VIEW,
+	TSR_CPU_OF_SAVED_FRAG, /* tsr_frag_save, tsr_frag_send */
+	TSR_CPU_OF_SAVED_STATE /* tsr_state_save */
+} tsr_cpu_elements_t;
+
+/** The same at the beginning of a view that describes what is saved. */
+void tsr_frag_load_saved(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_view_t view,
+			 tsr_cpu_elements_t of);
+void tsr_frag_store_saved(tsr_coop_t *coop, const char *call, tsr_view_t view,
+			  const tsr_frag_t *frag, tsr_cpu_elements_t of, int peer);
+
 /** Element (row, col) of a fragment's private buffer. */
 static inline unsigned char *tsr_frag_at(const tsr_frag_t *frag, int64_t row, int64_t col)
 {

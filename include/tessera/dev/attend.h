@@ -174,8 +174,9 @@ TSR_DEV_STATE void tsr_state_merge(tsr_coop_t *coop, tsr_state_t *state, const t
  * split alike.
  *   Ordering:   weak accesses; put a release and its acquire between the calls
  *               of different coops (tsr_frag_save).
- *   Meetings:   none. A save and a load of one place by one coop, in either
- *               order, need no meeting between them.
+ *   Meetings:   none. Saves and loads of one place by one coop, in any order,
+ *               need no meeting between them; tsr_state_merge_saved is a load.
+ *               Calls of other kinds, or of another configuration, need one.
  *   Errors:     as tsr_frag_save.
  */
 TSR_DEV_STATE void tsr_state_save(tsr_coop_t *coop, TSR_HEAP void *memory,

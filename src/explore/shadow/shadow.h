@@ -141,6 +141,9 @@ uint32_t tsr_shadow_first_operation(const tsr_shadow_t *shadow);
 typedef struct tsr_shadow_call {
 	/* it reads operands for the coop, which the coop has read completely before it continues */
 	bool apart;
+	/* `tile` is the place of a state that is saved and loaded: no order of these needs a
+	 * meeting */
+	bool saved;
 	/* number of a fragment and its place, whose load and later store need no meeting; 0:
 	 * none */
 	uint32_t tile;

@@ -69,8 +69,8 @@ static void note(const shadow_access_t *access, const shadow_transition_t *way, 
 /** Who else of the coop has touched it since the coop has met, where one of the two writes. */
 static void find_unmet(const shadow_access_t *access, shadow_state_t from, shadow_transition_t *way)
 {
-	if (tsr_shadow_is_unmet(access->shadow, access->coop, access->thread,
-				shadow_writer(from))) {
+	if (tsr_shadow_unmet_writer(access->shadow, access->coop, access->thread,
+				    shadow_writer(from))) {
 		way->unmet = shadow_writer(from);
 		way->unmet_wrote = true;
 	} else if (access->write) {

@@ -79,8 +79,12 @@ void tsr_shadow_free_coops(tsr_shadow_t *shadow)
 
 /* ------------------------------------------------------------------ plain memory */
 
-bool tsr_shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread,
-			 uint32_t operation)
+/**
+ * Whether an operation belongs to the coop, and to another call that is not
+ * ordered with the current one.
+ */
+static bool is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread,
+		     uint32_t operation)
 {
 	if (operation <= SHADOW_SETTLED)
 		return false;
@@ -88,10 +92,21 @@ bool tsr_shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, 
 	return entry->thread == thread && entry->call > coop->met && entry->call != coop->call;
 }
 
-/** Whether the current call is made by the operation's fragment, at the same place. */
-static bool is_same_place(const shadow_coop_t *coop, const shadow_operation_t *entry)
+/**
+ * Whether the contract asks for no meeting between the operation and the current
+ * call: both are made by one fragment at one place, and the operation has read,
+ * or what the place holds is a state that is saved and loaded.
+ */
+static bool needs_no_meeting(const shadow_coop_t *coop, const shadow_operation_t *entry, bool wrote)
 {
-	return coop->is.tile != 0 && entry->tile == coop->is.tile;
+	return coop->is.tile != 0 && entry->tile == coop->is.tile && (!wrote || coop->is.saved);
+}
+
+bool tsr_shadow_unmet_writer(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread,
+			     uint32_t writer)
+{
+	return is_unmet(shadow, coop, thread, writer) &&
+	       !needs_no_meeting(coop, shadow_entry(shadow, writer), true);
 }
 
 uint32_t tsr_shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread,
@@ -99,8 +114,8 @@ uint32_t tsr_shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t
 {
 	uint32_t reader;
 	for (uint32_t i = 0; (reader = tsr_shadow_reader(shadow, readers, i)) != 0; i++) {
-		if (tsr_shadow_is_unmet(shadow, coop, thread, reader) &&
-		    !is_same_place(coop, shadow_entry(shadow, reader)))
+		if (is_unmet(shadow, coop, thread, reader) &&
+		    !needs_no_meeting(coop, shadow_entry(shadow, reader), false))
 			return reader;
 	}
 	return 0;
@@ -183,7 +198,7 @@ void tsr_shadow_check_touches(tsr_shadow_t *shadow, const shadow_coop_t *coop,
 		    !meets_range(touch, range, &begin, &end))
 			continue;
 		const shadow_operation_t *entry = shadow_entry(shadow, touch->entry);
-		if (entry->call != coop->call && (touch->wrote || !is_same_place(coop, entry)))
+		if (entry->call != coop->call && !needs_no_meeting(coop, entry, touch->wrote))
 			tsr_shadow_note_unmet(unmet, entry, touch->wrote, begin, end);
 	}
 }

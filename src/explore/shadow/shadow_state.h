@@ -251,15 +251,15 @@ static inline shadow_coop_t *shadow_coop_at(const tsr_shadow_t *shadow, int thre
 }
 
 /**
- * Whether an operation belongs to the coop, and to another call that is not
- * ordered with the current one.
+ * Whether the last writer belongs to the coop, and to another call that is not
+ * ordered with the current one; unless both save or load one state at one place.
  */
-bool tsr_shadow_is_unmet(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread,
-			 uint32_t operation);
+bool tsr_shadow_unmet_writer(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread,
+			     uint32_t writer);
 
 /**
- * The first of the readers for which that is true, and which is not made by the
- * same fragment at the same place; or 0.
+ * The first of the readers that belongs to the coop in the same way, and is not
+ * made by the same fragment at the same place; or 0.
  */
 uint32_t tsr_shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t *coop, int thread,
 				 uint32_t readers);

@@ -8,11 +8,13 @@ needs_forks schedules
 summed="$BUILD/tests/planted/races/summed"
 merged="$BUILD/tests/planted/races/merged"
 placed="$BUILD/tests/planted/races/placed"
+saved="$BUILD/tests/planted/races/saved"
 pointer="$BUILD/tests/contract/memory/test_pointer.checked"
 coop="$BUILD/tests/contract/blocks/test_coop.checked"
 each="$BUILD/tests/contract/blocks/test_each.checked"
 place="$BUILD/tests/contract/blocks/test_place.checked"
 scattered="$BUILD/tests/contract/memory/test_scattered.checked"
+state="$BUILD/tests/contract/attend/test_state.checked"
 summed_rows="$BUILD/tests/contract/tiles/test_sum_rows.checked"
 rows="$BUILD/tests/contract/tiles/test_rows.checked"
 adds="$BUILD/tests/contract/tiles/test_adds.checked"
@@ -58,7 +60,24 @@ for memory in view cache; do
 	finds data-race 'access *tsr_sum_rows' "rows are summed that nobody waited for, $memory"
 	try tessera check -n 2 --seeds 50 --weak $memory --no-slowdown "$placed" unsummed
 	finds data-race 'races with *tsr_sum_rows' "a sum is read that nobody waited for, $memory"
-	for contract in "$each" "$place" "$scattered" "$summed_rows"; do
+	prints "states that are saved and loaded in any order without a meeting, $memory" \
+		'^no finding$' \
+		tessera check -n 2 --seeds 50 --weak $memory --no-slowdown "$saved" right
+	while read -r kind class access other what; do
+		try tessera check -n 1 --seeds 20 --weak $memory --no-slowdown "$saved" "$kind"
+		[ "$code" -eq 1 ] && grep -q "^finding: $class" "$TAP_FILES/out" &&
+			grep -q "access *$access at tests/planted/" "$TAP_FILES/out" &&
+			grep -q "races with *$other at tests/planted/" "$TAP_FILES/out"
+		verdict $? "$what, $memory" "exit code $code"
+	done <<-END
+		put coop-race tsr_put tsr_state_save a saved state goes on without a meeting
+		shape coop-race tsr_state_load tsr_state_save it is loaded in another shape
+		viewed coop-race tsr_state_save tsr_tile_load it is saved where a tile was loaded
+		kept coop-race tsr_frag_add tsr_frag_save a fragment that was saved is added
+		operand coop-race tsr_store tsr_load a sum is stored where an operand was
+		beside data-race tsr_state_.* tsr_state_.* another block saves it meanwhile
+	END
+	for contract in "$each" "$place" "$scattered" "$state" "$summed_rows"; do
 		prints "the contract: $(basename "$contract"), $memory" '^no finding$' \
 			tessera check -n 2 --seeds 3 --weak $memory --no-slowdown "$contract"
 	done

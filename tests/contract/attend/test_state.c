@@ -78,17 +78,16 @@ TSR_FN void make_results(tsr_coop_t *coop, const state_args_t *a)
 	keep(coop, x, a, IS_BA);
 	make_of(coop, x, a, 0, 1);
 	keep(coop, x, a, IS_AB);
+	/* saves and loads of one place need no meeting, in any order */
 	tsr_state_save(coop, a->saved, x);
-	tsr_sync(coop);
 	tsr_state_load(coop, y, a->saved);
 	keep(coop, y, a, IS_AB_FROM_MEMORY);
 	make_of(coop, y, a, 2, -1);
 	tsr_state_merge(coop, x, y);
 	keep(coop, x, a, IS_AB_AND_C);
 	make_of(coop, x, a, 1, -1);
-	tsr_sync(coop);
+	tsr_state_save(coop, a->saved, y);
 	tsr_state_save(coop, a->saved, x);
-	tsr_sync(coop);
 	make_of(coop, y, a, 0, -1);
 	tsr_state_merge_saved(coop, y, a->saved);
 	keep(coop, y, a, IS_A_AND_B_FROM_MEMORY);

@@ -161,6 +161,58 @@ Test(shadow_coops, a_tile_that_others_have_added_to_may_be_stored_where_it_was_l
 	finish(&w);
 }
 
+/** A state that is saved at a place, or loaded. */
+static const tsr_shadow_call_t state_at_5 = {.saved = true, .tile = 5},
+			       state_at_7 = {.saved = true, .tile = 7};
+
+Test(shadow_coops, a_state_is_saved_and_loaded_in_any_order)
+{
+	static const bool writes[] = {true, false, true, true, false, false, true};
+	world_t w;
+	begin(&w);
+	for (size_t i = 0; i < sizeof writes; i++)
+		cr_expect(touch(&w, call_as(&w, state_at_5), writes[i], 0, 64).other == 0,
+			  "call %zu", i);
+	cr_expect(touch(&w, call_as(&w, state_at_7), false, 0, 64).other != 0, "another place");
+	finish(&w);
+}
+
+Test(shadow_coops, another_call_meets_a_saved_state)
+{
+	static const tsr_shadow_call_t others[] = {{.tile = 0}, {.tile = 7}};
+	world_t w;
+	begin(&w);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		touch(&w, call_as(&w, state_at_5), true, 0, 64);
+		cr_expect(touch(&w, call_as(&w, others[i]), false, 0, 64).other != 0, "read");
+		meet(&w);
+		touch(&w, call_as(&w, state_at_5), true, 0, 64);
+		cr_expect(touch(&w, call_as(&w, others[i]), true, 0, 64).other != 0, "written");
+		meet(&w);
+		touch(&w, call_as(&w, others[i]), true, 0, 64);
+		cr_expect(touch(&w, call_as(&w, state_at_5), false, 0, 64).other != 0, "loaded");
+		meet(&w);
+		touch(&w, call_as(&w, others[i]), false, 0, 64);
+		cr_expect(touch(&w, call_as(&w, state_at_5), true, 0, 64).other != 0, "saved");
+		meet(&w);
+	}
+	finish(&w);
+}
+
+Test(shadow_coops, a_state_where_a_word_is_may_be_saved_and_loaded)
+{
+	world_t w;
+	begin(&w);
+	atomic_by(&w, call(&w), TSR_VIEWS_STORE, 8);
+	meet(&w);
+	/* a part of the word, so that it stays one */
+	touch(&w, call_as(&w, state_at_5), true, 8, 4);
+	cr_expect(touch(&w, call_as(&w, state_at_5), false, 8, 4).other == 0);
+	cr_expect(touch(&w, call_as(&w, state_at_5), true, 8, 4).other == 0);
+	cr_expect(touch(&w, call_as(&w, state_at_7), false, 8, 4).other != 0, "another place");
+	finish(&w);
+}
+
 Test(shadow_coops, operands_have_been_read_when_the_coop_goes_on)
 {
 	world_t w;

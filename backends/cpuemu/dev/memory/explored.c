@@ -16,7 +16,8 @@ tsr_op_site_t tsr_explored_site(const tsr_coop_t *coop, const char *call)
 			       .number = coop->calls,
 			       .apart = worker->apart,
 			       .composed = coop->part_of != NULL,
-			       .tile_place = worker->tile_place};
+			       .tile_place = worker->tile_place,
+			       .saved = worker->saved};
 }
 
 tsr_views_order_t tsr_explored_order(int order)
