@@ -11,8 +11,8 @@ enum {
 	MOE_CHOICES = 64   /* experts of a token, at most */
 };
 
-/* What moe_move does: `step`. And which product moe_product computes. */
-enum { MOE_SEND, MOE_EXPAND, MOE_RETURN, MOE_FINISH, MOE_FIRST, MOE_SECOND };
+/* What moe_move does: `step`. */
+enum { MOE_SEND, MOE_EXPAND, MOE_RETURN, MOE_FINISH };
 
 /* What the first product's results go through: `activation`. */
 enum { MOE_LINEAR = 1, MOE_RELU };

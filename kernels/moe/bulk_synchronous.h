@@ -69,22 +69,25 @@ TSR_FN void moe_store_second(tsr_coop_t *me, tile_frag_t *sums, tsr_pos_t at, vo
 	tsr_tile_store(me, ((const moe_run_t *)ctx)->args->y2, at, sums);
 }
 
-TSR_KERNEL_SHARED(moe_product, moe_groups_t, moe_args_t, a)
+TSR_KERNEL_SHARED(moe_first, moe_groups_t, moe_args_t, a)
 {
 	moe_run_t run = moe_begin(block, a, shared);
 	tsr_role(block, "compute");
-	if (a->step == MOE_FIRST) {
-		moe_set_first(&run);
-		run.early = 0;
-		tsr_gemm(tile, block, a->rows, a->w1,
-			 moe_tasks(&run, tsr_block_index(block), tsr_block_count(block)), moe_order,
-			 TSR_NO_GATE, moe_finish_first, &run);
-	} else {
-		moe_set_second(&run);
-		tsr_gemm(tile, block, a->y1, a->w2,
-			 moe_tasks(&run, tsr_block_index(block), tsr_block_count(block)), moe_order,
-			 TSR_NO_GATE, moe_store_second, &run);
-	}
+	moe_set_first(&run);
+	run.early = 0;
+	tsr_gemm(tile, block, a->rows, a->w1,
+		 moe_tasks(&run, tsr_block_index(block), tsr_block_count(block)), moe_order,
+		 TSR_NO_GATE, moe_finish_first, &run);
+}
+
+TSR_KERNEL_SHARED(moe_second, moe_groups_t, moe_args_t, a)
+{
+	moe_run_t run = moe_begin(block, a, shared);
+	tsr_role(block, "compute");
+	moe_set_second(&run);
+	tsr_gemm(tile, block, a->y1, a->w2,
+		 moe_tasks(&run, tsr_block_index(block), tsr_block_count(block)), moe_order,
+		 TSR_NO_GATE, moe_store_second, &run);
 }
 
 #endif

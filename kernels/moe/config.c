@@ -7,7 +7,7 @@
 
 const moe_pattern_kernels_t moe_patterns[MOE_PATTERNS] = {
 	[MOE_BULK_SYNCHRONOUS] = {"bulk-synchronous",
-				  {"moe_plan_marked", "moe_move", "moe_product"}},
+				  {"moe_plan_marked", "moe_move", "moe_first", "moe_second"}},
 	[MOE_FUSED] = {"fused", {"moe_plan_marked", "moe_dispatch", "moe_combine"}},
 	[MOE_COPY_ENGINES] = {"copy-engines",
 			      {"moe_plan_marked", "moe_dispatch", "moe_combine", "moe_say"}},

@@ -22,8 +22,10 @@ typedef struct moe_pattern_kernels {
 extern const moe_pattern_kernels_t moe_patterns[MOE_PATTERNS];
 
 /* The places of the kernels of a pattern. */
-enum { MOE_KERNEL_PLAN, MOE_KERNEL_MOVE, MOE_KERNEL_PRODUCT };        /* bulk-synchronous */
-enum { MOE_KERNEL_DISPATCH = 1, MOE_KERNEL_COMBINE, MOE_KERNEL_SAY }; /* the others */
+/* bulk-synchronous */
+enum { MOE_KERNEL_PLAN, MOE_KERNEL_MOVE, MOE_KERNEL_FIRST, MOE_KERNEL_SECOND };
+/* the others */
+enum { MOE_KERNEL_DISPATCH = 1, MOE_KERNEL_COMBINE, MOE_KERNEL_SAY };
 
 /* The places of the parameters. */
 enum {

@@ -23,36 +23,45 @@ static tsr_status_t launch_plan(const plan_t *plan)
 
 /* ------------------------------------------------------------ bulk-synchronous */
 
-/** Launches `count` steps. On one rank nothing is sent, and nothing is left to finish. */
-static tsr_status_t launch_steps(const plan_t *plan, const int *steps, int count)
+static tsr_status_t launch_move(const plan_t *plan, int step)
 {
-	tsr_status_t status = TSR_OK;
-	for (int i = 0; status == TSR_OK && i < count; i++) {
-		const bool computes = steps[i] == MOE_FIRST || steps[i] == MOE_SECOND;
-		if (plan->ranks == 1 && (steps[i] == MOE_SEND || steps[i] == MOE_FINISH))
-			continue;
-		status = launch(plan, computes ? MOE_KERNEL_PRODUCT : MOE_KERNEL_MOVE, steps[i],
-				plan_of(plan)->config.blocks);
-	}
-	return status;
+	return launch(plan, MOE_KERNEL_MOVE, step, plan_of(plan)->config.blocks);
 }
 
+static tsr_status_t launch_product(const plan_t *plan, int kernel)
+{
+	return launch(plan, kernel, 0, plan_of(plan)->config.blocks);
+}
+
+/** The second half of a layer. On one rank nothing is left to finish. */
+static tsr_status_t run_second(const plan_t *plan)
+{
+	tsr_status_t status = launch_product(plan, MOE_KERNEL_SECOND);
+	if (status == TSR_OK)
+		status = launch_move(plan, MOE_RETURN);
+	return status == TSR_OK && plan->ranks > 1 ? launch_move(plan, MOE_FINISH) : status;
+}
+
+/** On one rank nothing is sent. */
 static tsr_status_t run_bulk(const plan_t *plan)
 {
-	static const int first[] = {MOE_SEND, MOE_EXPAND, MOE_FIRST},
-			 second[] = {MOE_SECOND, MOE_RETURN, MOE_FINISH};
 	tsr_status_t status = launch_plan(plan);
+	if (status == TSR_OK && plan->ranks > 1)
+		status = launch_move(plan, MOE_SEND);
 	if (status == TSR_OK)
-		status = launch_steps(plan, first, 3);
-	return status == TSR_OK && plan_of(plan)->config.is_layer ? launch_steps(plan, second, 3)
-								  : status;
+		status = launch_move(plan, MOE_EXPAND);
+	if (status == TSR_OK)
+		status = launch_product(plan, MOE_KERNEL_FIRST);
+	return status == TSR_OK && plan_of(plan)->config.is_layer ? run_second(plan) : status;
 }
 
 /** The places of the last run serve. */
 tsr_status_t moe_compute(plan_t *plan)
 {
-	static const int products[] = {MOE_FIRST, MOE_SECOND};
-	return launch_steps(plan, products, plan_of(plan)->config.is_layer ? 2 : 1);
+	const tsr_status_t status = launch_product(plan, MOE_KERNEL_FIRST);
+	return status == TSR_OK && plan_of(plan)->config.is_layer
+		       ? launch_product(plan, MOE_KERNEL_SECOND)
+		       : status;
 }
 
 /* ------------------------------------------------------------ copy engines */
