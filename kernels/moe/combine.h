@@ -61,19 +61,15 @@ TSR_FN TSR_HEAP uint64_t *moe_returned(const moe_args_t *a, int owner, int32_t b
 /** Reads where a token's choices are. The worker meets before and after. */
 TSR_FN void moe_load_places(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_t *a, int32_t row)
 {
-	const tsr_pos_t at = {row, 0};
 	tsr_sync(worker); /* what was here has been used */
-	tsr_get_2d(worker, tsr_view_shared(sum->places, TSR_I32, 1, a->choices, a->choices),
-		   tsr_view_part(a->places, at, 1, a->choices), a->me);
+	moe_read(worker, a, sum->places, a->places, row, 1, a->choices);
 	tsr_sync(worker);
 }
 
 /** Reads their weights. The worker has met, and meets behind it. */
 TSR_FN void moe_load_weights(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_t *a, int32_t row)
 {
-	const tsr_pos_t at = {row, 0};
-	tsr_get_2d(worker, tsr_view_shared(sum->weights, TSR_F32, 1, a->choices, a->choices),
-		   tsr_view_part(a->weighed, at, 1, a->choices), a->me);
+	moe_read(worker, a, sum->weights, a->weighed, row, 1, a->choices);
 	tsr_sync(worker);
 }
 

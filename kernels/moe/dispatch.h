@@ -43,10 +43,8 @@ TSR_FN tsr_view_t moe_theirs(const moe_args_t *a, int source, int32_t first, int
 TSR_FN void moe_look(tsr_coop_t *block, moe_sending_t *shared, const moe_args_t *a, int32_t first,
 		     int32_t count, int peer)
 {
-	const tsr_pos_t at = {moe_row(a, a->me, first), 0};
 	tsr_sync(block); /* what was here has been used */
-	tsr_get_2d(block, tsr_view_shared(shared->places, TSR_I32, count, a->choices, a->choices),
-		   tsr_view_part(a->places, at, count, a->choices), a->me);
+	moe_read(block, a, shared->places, a->places, moe_row(a, a->me, first), count, a->choices);
 	tsr_sync(block);
 	TSR_EACH(block, t, count) {
 		shared->goes[t] = 0;
@@ -66,9 +64,9 @@ TSR_FN void moe_put(tsr_coop_t *block, moe_sending_t *shared, const moe_args_t *
 		int32_t end = begin;
 		while (end < count && shared->goes[end])
 			end++;
+		const tsr_view_t to = moe_theirs(a, a->me, first + begin, end - begin);
 		if (end > begin)
-			tsr_put_2d(block, moe_theirs(a, a->me, first + begin, end - begin),
-				   moe_mine(a, first + begin, end - begin), peer);
+			tsr_put_2d(block, to, moe_mine(a, first + begin, end - begin), peer);
 		begin = end + 1;
 	}
 }
@@ -148,9 +146,9 @@ TSR_FN void moe_fill_row(tsr_coop_t *worker, const moe_run_t *run, int32_t row, 
 	const tsr_pos_t at = {row, 0};
 	if (waits && source != a->me)
 		moe_await_token(worker, run, source, token, seen);
-	tsr_put_2d(worker, tsr_view_part(a->rows, at, 1, a->rows.cols),
-		   source == a->me ? moe_mine(a, token, 1) : moe_theirs(a, source, token, 1),
-		   a->me);
+	const tsr_view_t from =
+		source == a->me ? moe_mine(a, token, 1) : moe_theirs(a, source, token, 1);
+	tsr_put_2d(worker, tsr_view_part(a->rows, at, 1, a->rows.cols), from, a->me);
 }
 
 /** The block's workers fill the rows of a block; not its padding. */

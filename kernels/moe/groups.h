@@ -31,7 +31,7 @@ TSR_FN void moe_load_groups(tsr_coop_t *block, moe_groups_t *groups, const moe_a
 {
 	const int64_t words = (int64_t)(sizeof *groups / sizeof(int32_t));
 	tsr_sync(block);
-	tsr_get_2d(block, tsr_view_shared(groups, TSR_I32, 1, words, words), a->groups, a->me);
+	moe_read(block, a, groups, a->groups, 0, 1, words);
 	tsr_sync(block);
 }
 

@@ -52,6 +52,18 @@ TSR_FN int moe_rank_of(const moe_args_t *a, int32_t place)
 	return place < 0 ? -1 : (int)((uint32_t)place / (uint32_t)a->capacity);
 }
 
+/**
+ * Reads `rows` rows of `cols` columns of a table, from row `first` on, to shared
+ * memory, where they lie without gaps.
+ */
+TSR_FN void moe_read(tsr_coop_t *coop, const moe_args_t *a, void *to, tsr_view_t table,
+		     int64_t first, int64_t rows, int64_t cols)
+{
+	const tsr_pos_t at = {first, 0};
+	const tsr_view_t dense = tsr_view_shared(to, (tsr_dtype_t)table.dtype, rows, cols, cols);
+	tsr_get_2d(coop, dense, tsr_view_part(table, at, rows, cols), a->me);
+}
+
 /** The epoch of the run whose plan this stream has completed. */
 TSR_FN uint64_t moe_epoch(tsr_coop_t *block, const moe_args_t *a)
 {

@@ -67,11 +67,10 @@ TSR_FN int moe_load_keys(tsr_coop_t *block, moe_planning_t *shared, const moe_ar
 			 int32_t piece)
 {
 	const int32_t tokens = moe_piece_tokens(a, piece);
-	const tsr_pos_t at = {(int64_t)piece * a->piece, 0};
 	const int count = tokens * a->choices;
 	tsr_sync(block); /* what was here has been used */
-	tsr_get_2d(block, moe_table(shared->piece.keys, tokens, a->choices),
-		   tsr_view_part(a->experts, at, tokens, a->choices), a->me);
+	moe_read(block, a, shared->piece.keys, a->experts, (int64_t)piece * a->piece, tokens,
+		 a->choices);
 	tsr_sync(block);
 	TSR_EACH(block, i, count) {
 		if (shared->piece.keys[i] >= a->all_experts)
@@ -91,8 +90,8 @@ TSR_FN void moe_count(tsr_coop_t *block, moe_planning_t *shared, const moe_args_
 			shared->next[e] = 0;
 		}
 		tsr_coop_place(block, 0, shared->piece.keys, count, shared->next, a->all_experts);
-		tsr_put_2d(block, tsr_view_part(a->counts, at, 1, a->all_experts),
-			   moe_table(shared->next, 1, a->all_experts), a->me);
+		const tsr_view_t sums = moe_table(shared->next, 1, a->all_experts);
+		tsr_put_2d(block, tsr_view_part(a->counts, at, 1, a->all_experts), sums, a->me);
 		tsr_sync(block);
 	}
 }
@@ -108,9 +107,7 @@ TSR_FN void moe_add_pieces(tsr_coop_t *block, moe_planning_t *shared, const moe_
 		(int32_t)(sizeof shared->table / sizeof *shared->table) / a->all_experts;
 	for (int32_t first = 0; first < end; first += most) {
 		const int32_t rows = end - first < most ? end - first : most;
-		const tsr_pos_t at = {first, 0};
-		tsr_get_2d(block, moe_table(shared->table, rows, a->all_experts),
-			   tsr_view_part(a->counts, at, rows, a->all_experts), a->me);
+		moe_read(block, a, shared->table, a->counts, first, rows, a->all_experts);
 		tsr_sync(block);
 		TSR_EACH(block, e, a->all_experts) {
 			for (int32_t row = 0; row < rows; row++)
@@ -142,9 +139,10 @@ TSR_FN void moe_publish(tsr_coop_t *block, moe_planning_t *shared, const moe_arg
 	}
 	tsr_sync(block);
 	moe_add_pieces(block, shared, a, a->pieces, shared->totals);
+	TSR_HEAP uint64_t *words = moe_words(a, epoch, a->me);
+	const size_t bytes = (size_t)(a->all_experts + 1) * sizeof(int32_t);
 	tsr_fence(block, TSR_RELEASE, TSR_SCOPE_SYSTEM);
-	tsr_put_all_marked(block, moe_words(a, epoch, a->me), shared->totals,
-			   (size_t)(a->all_experts + 1) * sizeof(int32_t), (uint32_t)epoch);
+	tsr_put_all_marked(block, words, shared->totals, bytes, (uint32_t)epoch);
 	tsr_sync(block);
 }
 
@@ -157,14 +155,14 @@ TSR_FN void moe_publish(tsr_coop_t *block, moe_planning_t *shared, const moe_arg
  */
 TSR_FN void moe_take(tsr_coop_t *block, moe_planning_t *shared, const moe_args_t *a, uint64_t epoch)
 {
+	const size_t bytes = (size_t)(a->all_experts + 1) * sizeof(int32_t);
 	TSR_EACH(block, e, a->all_experts) {
 		shared->totals[e] = 0;
 		shared->before[e] = 0;
 	}
 	for (int source = 0; source < a->ranks; source++) {
-		tsr_take_marked(block, shared->taken, moe_words(a, epoch, source),
-				(size_t)(a->all_experts + 1) * sizeof(int32_t), (uint32_t)epoch,
-				source);
+		const TSR_HEAP uint64_t *words = moe_words(a, epoch, source);
+		tsr_take_marked(block, shared->taken, words, bytes, (uint32_t)epoch, source);
 		TSR_EACH(block, e, a->all_experts) {
 			const int owner = moe_owner(a, e);
 			shared->totals[e] += shared->taken[e];
@@ -250,10 +248,10 @@ TSR_FN void moe_place(tsr_coop_t *block, moe_planning_t *shared, const moe_args_
 		const int count = moe_find_places(block, shared, a, piece);
 		const int32_t first = piece * a->piece, tokens = moe_piece_tokens(a, piece);
 		const tsr_pos_t from = {first, 0}, to = {moe_row(a, a->me, first), 0};
-		tsr_put_all_2d(block, tsr_view_part(a->places, to, tokens, a->choices),
-			       moe_table(shared->piece.places, tokens, a->choices));
-		tsr_put_all_2d(block, tsr_view_part(a->weighed, to, tokens, a->choices),
-			       tsr_view_part(a->weights, from, tokens, a->choices));
+		const tsr_view_t placed = moe_table(shared->piece.places, tokens, a->choices),
+				 weights = tsr_view_part(a->weights, from, tokens, a->choices);
+		tsr_put_all_2d(block, tsr_view_part(a->places, to, tokens, a->choices), placed);
+		tsr_put_all_2d(block, tsr_view_part(a->weighed, to, tokens, a->choices), weights);
 		for (int i = 0; i < a->ranks; i++)
 			moe_scatter(block, shared, a, count, tsr_peer(block, i));
 	}
@@ -321,10 +319,8 @@ TSR_FN void moe_write_groups(tsr_coop_t *block, moe_planning_t *shared, const mo
 		shared->groups.own_first[count + i] = own;
 	}
 	tsr_sync(block);
-	tsr_put_2d(block, a->groups,
-		   moe_table((int32_t *)&shared->groups, 1,
-			     (int64_t)(sizeof(moe_groups_t) / sizeof(int32_t))),
-		   a->me);
+	const int64_t words = (int64_t)(sizeof(moe_groups_t) / sizeof(int32_t));
+	tsr_put_2d(block, a->groups, moe_table((int32_t *)&shared->groups, 1, words), a->me);
 	moe_check_room(block, shared, a);
 }
 
