@@ -105,13 +105,13 @@ static const workload_param_t params[] = {
 	[MOE_SPREAD] = {MOE_OF("spread", "even", spreads, MOE_RAMP,
 			       "how many tokens ranks have: even: T each; ramp: from none on rank "
 			       "0 to T on the last")},
-	[MOE_PADDING] = {MOE_NUMBER("padding", "R", NULL, 1, 1 << 16,
-				    "an expert's rows are padded to a multiple of R (default: 64 "
-				    "or 128, by the tokens of an expert; f32: 16)"),
+	[MOE_PADDING] = {MOE_NUMBER("padding", "R", "0", 0, 1 << 16,
+				    "an expert's rows are padded to a multiple of R; 0: 64 or 128, "
+				    "by the tokens of an expert, and 16 in f32"),
 			 .problem = true},
-	[MOE_CAPACITY] = {MOE_NUMBER("capacity", "R", NULL, 1, 1 << 30,
-				     "rows that a rank has for its experts' tokens (default: "
-				     "enough for any choices)"),
+	[MOE_CAPACITY] = {MOE_NUMBER("capacity", "R", "0", 0, 1 << 30,
+				     "rows that a rank has for its experts' tokens; 0: enough for "
+				     "any choices"),
 			  .problem = true},
 	[MOE_DTYPE] = {.name = "dtype",
 		       .letters = "D",
