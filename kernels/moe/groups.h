@@ -38,12 +38,14 @@ TSR_FN void moe_load_groups(tsr_coop_t *block, moe_groups_t *groups, const moe_a
 TSR_FN moe_run_t moe_begin(tsr_coop_t *block, const moe_args_t *a, moe_groups_t *groups)
 {
 	moe_load_groups(block, groups, a);
-	const moe_run_t run = {.args = a,
-			       .groups = groups,
-			       .epoch = moe_epoch(block, a),
-			       .experts =
-				       moe_first_expert(a, a->me + 1) - moe_first_expert(a, a->me),
-			       .bands = 1};
+	moe_run_t run;
+	run.args = a;
+	run.groups = groups;
+	run.epoch = moe_epoch(block, a);
+	run.experts = moe_first_expert(a, a->me + 1) - moe_first_expert(a, a->me);
+	run.tiles = run.band_tiles = run.early = run.task = run.step = run.band = 0;
+	run.bands = 1;
+	run.depth = 0;
 	return run;
 }
 

@@ -150,17 +150,17 @@ static const workload_param_t params[] = {
 
 /* Experts, tokens and widths that divide nothing; ranks without experts, or without tokens. */
 static const char *const cases[] = {
-	"--tokens 37 --layer 7x40x24 --top-k 3 --products 1 --padding 16 --tile 16x16x16 --blocks "
-	"5",
-	"--tokens 37 --layer 7x40x24 --top-k 3 --padding 32 --tile 16x16x16 --blocks 6 "
+	"--tokens 37 --layer 7x40x24 --top-k 3 --products 1 --padding 16 --tile 16x16x16 "
+	"--blocks 3",
+	"--tokens 37 --layer 7x40x24 --top-k 3 --padding 32 --tile 16x16x16 --blocks 3 "
 	"--activation relu --chunk-rows 5 --bands 3",
-	"--tokens 21 --layer 5x33x17 --top-k 5 --spread ramp --dtype f32 --blocks 4 "
-	"--comm-blocks 1 --fill-blocks 2 --own-first 50",
+	"--tokens 21 --layer 5x33x17 --top-k 5 --spread ramp --dtype f32 --blocks 3 "
+	"--comm-blocks 1 --fill-blocks 1 --own-first 50",
 	"--tokens 50 --layer 12x16x48 --top-k 1 --routing first --padding 16 --tile 16x16x16 "
 	"--blocks 3 --chunk-rows 7",
 	"--tokens 1 --layer 3x8x8 --top-k 2 --padding 16 --tile 16x16x16 --blocks 3 --dtype f16",
 	"--tokens 300 --layer 16x24x16 --top-k 8 --routing zipf --products 1 --spread ramp "
-	"--routing-seed 7 --dtype f32 --blocks 4 --chunk-rows 16",
+	"--routing-seed 7 --dtype f32 --blocks 3 --chunk-rows 16",
 	NULL,
 };
 
