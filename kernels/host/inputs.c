@@ -30,9 +30,9 @@ static double weight_of(const workload_draw_t *draw, int64_t number)
 
 /**
  * A row of `count` numbers that differ, drawn one after the other by their
- * weights: those with the largest log(u) / weight, with u uniform (Efraimidis and
- * Spirakis, "Weighted random sampling with a reservoir", 2006). `keys` has room
- * for one for each number.
+ * weights: those with the largest log(u) / weight, with u uniform in (0, 1]
+ * (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006).
+ * `keys` has room for one for each number.
  */
 static void draw_row(const workload_draw_t *draw, int64_t row, int64_t count, double *keys,
 		     int32_t *numbers_out)
@@ -40,8 +40,8 @@ static void draw_row(const workload_draw_t *draw, int64_t row, int64_t count, do
 	for (int64_t i = 0; i < draw->below; i++)
 		keys[i] = draw->odds == WORKLOAD_FIRST
 				  ? -(double)i
-				  : log(tsr_random_f64(draw->seed,
-						       (uint64_t)(row * draw->below + i))) /
+				  : log1p(-tsr_random_f64(draw->seed,
+							  (uint64_t)(row * draw->below + i))) /
 					    weight_of(draw, i);
 	for (int64_t place = 0; place < count; place++) {
 		int64_t best = 0;

@@ -32,6 +32,8 @@ typedef struct moe_groups {
 	int32_t tokens[TSR_MAX_RANKS]; /* of each rank */
 } moe_groups_t;
 
+enum { MOE_GROUP_WORDS = sizeof(moe_groups_t) / sizeof(int32_t) };
+
 /* Rows of what ranks have for each other: rank `r`'s token `t` has row r * tokens_most + t. */
 typedef struct moe_args {
 	/* this rank's tokens; the experts that each has chosen, and with which weights */
@@ -74,7 +76,7 @@ typedef struct moe_args {
 	int32_t early;              /* of this rank's experts, those whose own blocks come first */
 	int32_t bands;              /* columns of the second product that are returned together: */
 	int32_t band_tiles;         /* so many tiles */
-	int32_t senders, expanders; /* blocks that only move; the others compute */
+	int32_t senders, expanders; /* blocks that move, first tokens or rows; the others compute */
 	int32_t activation;
 	int32_t step, peer, index; /* of one launch */
 } moe_args_t;

@@ -1,10 +1,9 @@
 /*
  * Fused: behind the plan, one kernel for each product. Beside the first product
- * some blocks send this rank's tokens, and others fill the rows that it reads; so
- * do the first, when they have sent.
- * Beside the second product the same blocks return results: its columns are
- * computed in bands, and a band is returned while the next one is computed. After
- * the last band all blocks return.
+ * some blocks send this rank's tokens, and others fill the rows that it reads. A
+ * block that has sent fills rows, too. Beside the second product the same blocks
+ * return results: its columns are computed in bands, and a band is returned while
+ * the next one is computed. All blocks return the last band.
  *
  * The first blocks move, because others wait for them: they become resident first.
  *

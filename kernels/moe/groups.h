@@ -29,9 +29,8 @@ typedef struct moe_run {
 /** Reads the groups that the plan has written. The block meets before and after. */
 TSR_FN void moe_load_groups(tsr_coop_t *block, moe_groups_t *groups, const moe_args_t *a)
 {
-	const int64_t words = (int64_t)(sizeof *groups / sizeof(int32_t));
 	tsr_sync(block);
-	moe_read(block, a, groups, a->groups, 0, 1, words);
+	moe_read(block, a, groups, a->groups, 0, 1, MOE_GROUP_WORDS);
 	tsr_sync(block);
 }
 
@@ -55,13 +54,16 @@ TSR_FN int32_t moe_block_count(const moe_run_t *run)
 	return run->groups->first_block[run->experts];
 }
 
-/** The last entry, of `count` that do not fall, that is at most `at`: whose block that is. */
-TSR_FN int32_t moe_find(const int32_t *begin, int32_t count, int32_t at)
+/**
+ * Whose block number `at` is, of `count` experts: the last one that begins at most
+ * there. An expert begins at begin[e], or at begin[e] - less[e].
+ */
+TSR_FN int32_t moe_find(const int32_t *begin, const int32_t *less, int32_t count, int32_t at)
 {
 	int32_t low = 0, high = count; /* it is in low .. high - 1 */
 	while (high - low > 1) {
 		const int32_t middle = (low + high) / 2;
-		if (begin[middle] <= at)
+		if (begin[middle] - (less ? less[middle] : 0) <= at)
 			low = middle;
 		else
 			high = middle;
@@ -72,7 +74,7 @@ TSR_FN int32_t moe_find(const int32_t *begin, int32_t count, int32_t at)
 /** The expert of a block; both of this rank. */
 TSR_FN int32_t moe_expert_of(const moe_run_t *run, int32_t block)
 {
-	return moe_find(run->groups->first_block, run->experts, block);
+	return moe_find(run->groups->first_block, 0, run->experts, block);
 }
 
 /**
@@ -86,7 +88,7 @@ TSR_FN int32_t moe_block_at(const moe_run_t *run, int32_t index)
 	const int32_t early = run->early, own = early > 0 ? g->own_first[early] : 0,
 		      others = moe_block_count(run) - g->first_block[early];
 	if (index < own) {
-		const int32_t e = moe_find(g->own_first, early, index);
+		const int32_t e = moe_find(g->own_first, 0, early, index);
 		return g->first_block[e] + index - g->own_first[e];
 	}
 	index -= own;
@@ -94,15 +96,7 @@ TSR_FN int32_t moe_block_at(const moe_run_t *run, int32_t index)
 		return g->first_block[early] + index;
 	/* of each early expert, first_block - own_first blocks are left before it */
 	index -= others;
-	int32_t low = 0, high = early;
-	while (high - low > 1) {
-		const int32_t middle = (low + high) / 2;
-		if (g->first_block[middle] - g->own_first[middle] <= index)
-			low = middle;
-		else
-			high = middle;
-	}
-	return g->own_first[low + 1] + index;
+	return g->own_first[moe_find(g->first_block, g->own_first, early, index) + 1] + index;
 }
 
 /** The tasks of computing block `index` of `count`. */

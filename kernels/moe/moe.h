@@ -21,10 +21,8 @@ typedef struct moe_pattern_kernels {
 
 extern const moe_pattern_kernels_t moe_patterns[MOE_PATTERNS];
 
-/* The places of the kernels of a pattern. */
-/* bulk-synchronous */
+/* The places of the kernels of bulk-synchronous, and behind the plan those of the others. */
 enum { MOE_KERNEL_PLAN, MOE_KERNEL_MOVE, MOE_KERNEL_FIRST, MOE_KERNEL_SECOND };
-/* the others */
 enum { MOE_KERNEL_DISPATCH = 1, MOE_KERNEL_COMBINE, MOE_KERNEL_SAY };
 
 /* The places of the parameters. */
@@ -70,8 +68,8 @@ typedef struct moe_config {
 	moe_pattern_t pattern;
 	tile_size_t tile; /* all 0: chosen */
 	int blocks;       /* of a launch, all resident; 0: chosen */
-	int senders,
-		expanders;  /* of these, those that only send, and that only fill rows; 0: chosen */
+	/* of these, those that send and then fill rows, and that only fill rows; 0: chosen */
+	int senders, expanders;
 	int64_t chunk_rows; /* tokens that have a flag together; 0: chosen */
 	int64_t early; /* per cent of a rank's experts that begin with its own tokens; 0: chosen */
 	int64_t bands; /* of columns of the second product; 0: chosen */
@@ -119,8 +117,8 @@ void moe_choices(const moe_config_t *c, int ranks, int64_t first, int64_t count,
 typedef struct moe_load {
 	int64_t rows, padded; /* of its experts, without padding and with it */
 	int64_t experts;      /* that some token has chosen */
-	int64_t sent,
-		received; /* tokens that go to other ranks, once to each, and come from them */
+	/* tokens that go to other ranks, once to each, and that come from them */
+	int64_t sent, received;
 } moe_load_t;
 
 /** Counts all ranks' choices. Any thread. */

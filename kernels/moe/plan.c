@@ -127,8 +127,9 @@ static void describe_rows(plan_t *plan, const moe_config_t *c)
 }
 
 /**
- * Those of the plan: tables, words and flags. Places and origins are cleared: when a
- * wait has expired, a kernel goes on with what is there, and must find valid ones.
+ * Those of the plan: tables, words and flags. What later launches find rows by is
+ * cleared: when a wait has expired, a kernel goes on with what is there, and the
+ * products alone may run before any plan.
  */
 static void describe_tables(plan_t *plan, const moe_config_t *c)
 {
@@ -145,8 +146,8 @@ static void describe_tables(plan_t *plan, const moe_config_t *c)
 	plan->buffer[BUFFER_COUNTS] = (buffer_t){
 		.name = "moe.counts",
 		.size_bytes = matrix_bytes(TSR_I32, moe_pieces(c, c->tokens), c->experts)};
-	plan->buffer[BUFFER_GROUPS] =
-		(buffer_t){.name = "moe.groups", .size_bytes = sizeof(moe_groups_t)};
+	plan->buffer[BUFFER_GROUPS] = (buffer_t){
+		.name = "moe.groups", .size_bytes = sizeof(moe_groups_t), .is_cleared = true};
 	plan->buffer[BUFFER_ORIGIN] =
 		(buffer_t){.name = "moe.origin",
 			   .size_bytes = (size_t)moe_capacity(c, plan->ranks) * sizeof(int32_t),
@@ -241,14 +242,13 @@ static void set_tables(plan_t *plan)
 	moe_plan_t *self = plan_of(plan);
 	const moe_config_t *c = &self->config;
 	moe_args_t *args = &self->args;
-	const int64_t tokens = plan->ranks * c->tokens,
-		      group_words = (int64_t)(sizeof(moe_groups_t) / sizeof(int32_t));
+	const int64_t tokens = plan->ranks * c->tokens;
 	args->places = matrix_view(plan->buffer[BUFFER_PLACES].data, TSR_I32, tokens, c->top_k);
 	args->weighed = matrix_view(plan->buffer[BUFFER_WEIGHED].data, TSR_F32,
 				    c->is_layer ? tokens : 0, c->top_k);
 	args->counts = matrix_view(plan->buffer[BUFFER_COUNTS].data, TSR_I32,
 				   moe_pieces(c, c->tokens), c->experts);
-	args->groups = matrix_view(plan->buffer[BUFFER_GROUPS].data, TSR_I32, 1, group_words);
+	args->groups = matrix_view(plan->buffer[BUFFER_GROUPS].data, TSR_I32, 1, MOE_GROUP_WORDS);
 	args->origin = (TSR_HEAP int32_t *)plan->buffer[BUFFER_ORIGIN].data;
 	args->overflow = (TSR_HEAP int32_t *)plan->buffer[BUFFER_OVERFLOW].data;
 	args->words = (TSR_HEAP uint64_t *)plan->buffer[BUFFER_WORDS].data;

@@ -319,8 +319,8 @@ TSR_FN void moe_write_groups(tsr_coop_t *block, moe_planning_t *shared, const mo
 		shared->groups.own_first[count + i] = own;
 	}
 	tsr_sync(block);
-	const int64_t words = (int64_t)(sizeof(moe_groups_t) / sizeof(int32_t));
-	tsr_put_2d(block, a->groups, moe_table((int32_t *)&shared->groups, 1, words), a->me);
+	const tsr_view_t mine = moe_table((int32_t *)&shared->groups, 1, MOE_GROUP_WORDS);
+	tsr_put_2d(block, a->groups, mine, a->me);
 	moe_check_room(block, shared, a);
 }
 

@@ -31,7 +31,8 @@ static void count_token(const moe_config_t *c, int ranks, int source, const int3
 			int64_t *counts, moe_load_t *loads_out)
 {
 	bool goes[TSR_MAX_RANKS] = {false};
-	for (int64_t j = 0; j < c->top_k; j++) {
+	/* a host without memory draws no choices: -1 */
+	for (int64_t j = 0; j < c->top_k && chosen[j] >= 0; j++) {
 		const int owner = owner_of(c, ranks, chosen[j]);
 		counts[chosen[j]]++;
 		if (!goes[owner] && owner != source) {

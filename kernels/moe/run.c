@@ -1,6 +1,4 @@
 /* Runs of a plan: its launches and copies. */
-#include <stdlib.h>
-
 #include "kernels/moe/moe.h"
 
 static moe_plan_t *plan_of(const plan_t *plan)
