@@ -1,7 +1,7 @@
 /* The arena of a thread: fragments and panels, taken and given back in the order of C's scopes. */
 #include <stdlib.h>
 
-#include "cpuemu/dev/value.h"
+#include "cpuemu/dev/fragments/value.h"
 #include "tessera/program.h"
 
 /* ------------------------------------------------------------------ spare buffers */

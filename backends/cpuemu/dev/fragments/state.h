@@ -2,7 +2,7 @@
 #ifndef TESSERA_CPUEMU_STATE_H
 #define TESSERA_CPUEMU_STATE_H
 
-#include "cpuemu/dev/value.h"
+#include "cpuemu/dev/fragments/value.h"
 
 /** Whether the state has values. False: the misuse is noted, or a lack of memory has been. */
 bool tsr_state_has_values(tsr_coop_t *coop, const char *call, const tsr_state_t *state);

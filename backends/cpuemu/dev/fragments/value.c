@@ -1,5 +1,5 @@
 /* Value family: between a register tile and anyone's memory. */
-#include "cpuemu/dev/value.h"
+#include "cpuemu/dev/fragments/value.h"
 
 #include "cpuemu/dev/memory/explored.h"
 #include "cpuemu/events.h"

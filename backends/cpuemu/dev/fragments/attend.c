@@ -6,7 +6,7 @@
 
 #include "common/dev/spans.h"
 #include "cpuemu/dev/arithmetic/blas.h"
-#include "cpuemu/dev/state.h"
+#include "cpuemu/dev/fragments/state.h"
 #include "cpuemu/events.h"
 #include "src/base/os/clock.h"
 

@@ -1,6 +1,6 @@
 /* Tiles: arithmetic on fragments, in registers. */
 #include "cpuemu/dev/arithmetic/blas.h"
-#include "cpuemu/dev/value.h"
+#include "cpuemu/dev/fragments/value.h"
 
 void tsr_frag_zero(tsr_coop_t *coop, tsr_frag_t *frag)
 {

@@ -3,7 +3,7 @@
  * the product runs on those.
  */
 #include "cpuemu/dev/arithmetic/blas.h"
-#include "cpuemu/dev/value.h"
+#include "cpuemu/dev/fragments/value.h"
 #include "cpuemu/events.h"
 #include "src/base/os/clock.h"
 

@@ -1,6 +1,6 @@
 /* tsr_store_add: a tile is added to memory, each element by an atomic of its own. */
+#include "cpuemu/dev/fragments/value.h"
 #include "cpuemu/dev/memory/explored.h"
-#include "cpuemu/dev/value.h"
 #include "cpuemu/events.h"
 
 enum { STAGE = 512 }; /* elements of a row that are converted at a time */

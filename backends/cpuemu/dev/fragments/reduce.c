@@ -1,5 +1,5 @@
 /* tsr_reduce and tsr_all_reduce: one tile of all ranks becomes one. */
-#include "cpuemu/dev/value.h"
+#include "cpuemu/dev/fragments/value.h"
 
 #define DEFINE_COMBINE(name_, type_, sum_t_)                                        \
 	static void name_(type_ *x, const type_ *y, int64_t count, tsr_reduce_t op) \

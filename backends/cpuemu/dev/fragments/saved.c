@@ -1,5 +1,5 @@
 /* Accumulators in memory, in the order of the backend: handed from coop to coop. */
-#include "cpuemu/dev/value.h"
+#include "cpuemu/dev/fragments/value.h"
 
 enum { SAVED_ALIGN_BYTES = 16 };
 

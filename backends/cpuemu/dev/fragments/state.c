@@ -1,7 +1,7 @@
 /* States of attention: the arithmetic of partial results (dev/attend.h). */
 #include <math.h>
 
-#include "cpuemu/dev/state.h"
+#include "cpuemu/dev/fragments/state.h"
 
 enum { SAVED_ALIGN_BYTES = 16 };
 
