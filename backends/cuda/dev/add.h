@@ -8,7 +8,7 @@
 #ifndef TESSERA_CUDA_ADD_H
 #define TESSERA_CUDA_ADD_H
 
-#include "gpu/dev/value.h"
+#include "gpu/dev/fragments/value.h"
 
 template <typename D>
 TSR_DEV void tsr_port_add_pack(typename D::stored_t *at,

@@ -21,7 +21,7 @@
 
 #include "cuda/dev/mma.h"
 #include "cuda/dev/pull.h"
-#include "gpu/dev/attend.h"
+#include "gpu/dev/fragments/attend.h"
 
 enum {
 	TSR_CUDA_FEW_QUERIES = 16,

@@ -8,7 +8,7 @@
 #define TESSERA_CUDA_PANELS_H
 
 #include "cuda/dev/load.h"
-#include "gpu/dev/attend.h"
+#include "gpu/dev/fragments/attend.h"
 
 enum {
 	TSR_CUDA_PANEL_ROWS = 64, /* of a box */

@@ -5,7 +5,7 @@
 #ifndef TESSERA_GPU_DEV_REDUCE_H
 #define TESSERA_GPU_DEV_REDUCE_H
 
-#include "gpu/dev/tile.h"
+#include "gpu/dev/fragments/tile.h"
 
 /** The ranks whose elements are combined, and how. */
 typedef struct tsr_gpu_ranks {

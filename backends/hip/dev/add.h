@@ -9,7 +9,7 @@
 #ifndef TESSERA_HIP_ADD_H
 #define TESSERA_HIP_ADD_H
 
-#include "gpu/dev/value.h"
+#include "gpu/dev/fragments/value.h"
 
 /** Two halves of type D, added apart. */
 template <typename D> TSR_DEV uint32_t tsr_hip_sum_of_pairs(uint32_t x, uint32_t y)

@@ -2,7 +2,7 @@
 #ifndef TESSERA_HIP_ATTEND_H
 #define TESSERA_HIP_ATTEND_H
 
-#include "gpu/dev/attend.h"
+#include "gpu/dev/fragments/attend.h"
 
 /**
  * tsr_attend. The coop may have stored the operands just before, and what its

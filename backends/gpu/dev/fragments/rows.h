@@ -5,7 +5,7 @@
 #ifndef TESSERA_GPU_DEV_FRAGMENTS_ROWS_H
 #define TESSERA_GPU_DEV_FRAGMENTS_ROWS_H
 
-#include "gpu/dev/tile.h"
+#include "gpu/dev/fragments/tile.h"
 
 template <typename F> constexpr bool tsr_gpu_is_rows = (int)F::role == (int)TSR_GPU_ROWS;
 

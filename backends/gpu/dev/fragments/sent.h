@@ -7,8 +7,8 @@
 #ifndef TESSERA_GPU_DEV_FRAGMENTS_SENT_H
 #define TESSERA_GPU_DEV_FRAGMENTS_SENT_H
 
-#include "gpu/dev/add.h"
-#include "gpu/dev/tile.h"
+#include "gpu/dev/fragments/add.h"
+#include "gpu/dev/fragments/tile.h"
 
 template <typename F> TSR_DEV char *tsr_port_stage(const tsr_coop_t *coop, int peer);
 template <typename F>

@@ -6,7 +6,7 @@
 #define TESSERA_LOCKSTEP_CUDA_ATTEND_H
 
 #include "cuda/dev/few.h"
-#include "gpu/dev/attend.h"
+#include "gpu/dev/fragments/attend.h"
 
 template <typename S> struct lockstep_few_keys {
 	enum { longest = 1 << 30 };

@@ -6,10 +6,10 @@
  * of its own. tsr_tile_dot uses it if the port cannot multiply fragments in
  * registers (tsr_port_dot).
  */
-#ifndef TESSERA_GPU_DEV_GEMM_H
-#define TESSERA_GPU_DEV_GEMM_H
+#ifndef TESSERA_GPU_DEV_FRAGMENTS_GEMM_H
+#define TESSERA_GPU_DEV_FRAGMENTS_GEMM_H
 
-#include "gpu/dev/tile.h"
+#include "gpu/dev/fragments/tile.h"
 
 #include TSR_PORT_DOT
 

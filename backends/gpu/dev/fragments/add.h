@@ -2,10 +2,10 @@
  * Body of tsr_store_add (dev/value.h): a band of rows at a time passes through
  * the scratch memory, as for stores, and is added from there.
  */
-#ifndef TESSERA_GPU_DEV_ADD_H
-#define TESSERA_GPU_DEV_ADD_H
+#ifndef TESSERA_GPU_DEV_FRAGMENTS_ADD_H
+#define TESSERA_GPU_DEV_FRAGMENTS_ADD_H
 
-#include "gpu/dev/value.h"
+#include "gpu/dev/fragments/value.h"
 
 #include TSR_PORT_ADD
 

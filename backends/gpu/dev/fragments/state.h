@@ -5,8 +5,8 @@
  * (tsr_port_layout: keeps_rows), each thread has those of the rows in which it
  * has elements of O, so that nothing passes through shared memory.
  */
-#ifndef TESSERA_GPU_DEV_STATE_H
-#define TESSERA_GPU_DEV_STATE_H
+#ifndef TESSERA_GPU_DEV_FRAGMENTS_STATE_H
+#define TESSERA_GPU_DEV_FRAGMENTS_STATE_H
 
 #include "gpu/dev/fragments/rows.h"
 

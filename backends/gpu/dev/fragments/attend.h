@@ -5,12 +5,12 @@
  * tsr_port_attend, which uses this loop if it has none of its own, or if that
  * does not fit.
  */
-#ifndef TESSERA_GPU_DEV_ATTEND_H
-#define TESSERA_GPU_DEV_ATTEND_H
+#ifndef TESSERA_GPU_DEV_FRAGMENTS_ATTEND_H
+#define TESSERA_GPU_DEV_FRAGMENTS_ATTEND_H
 
 #include "common/dev/spans.h"
-#include "gpu/dev/gemm.h"
-#include "gpu/dev/state.h"
+#include "gpu/dev/fragments/gemm.h"
+#include "gpu/dev/fragments/state.h"
 
 /** What all tasks of a call share. */
 typedef struct tsr_gpu_attention {

@@ -3,8 +3,8 @@
  * scratch memory, a band of rows at a time, unless its layout lets threads move
  * their own elements (fragments/direct.h).
  */
-#ifndef TESSERA_GPU_DEV_VALUE_H
-#define TESSERA_GPU_DEV_VALUE_H
+#ifndef TESSERA_GPU_DEV_FRAGMENTS_VALUE_H
+#define TESSERA_GPU_DEV_FRAGMENTS_VALUE_H
 
 #include "gpu/dev/fragments/direct.h"
 #include "gpu/dev/pointer.h"

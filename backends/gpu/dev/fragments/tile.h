@@ -1,8 +1,8 @@
 /* Bodies of dev/tile.h. */
-#ifndef TESSERA_GPU_DEV_TILE_H
-#define TESSERA_GPU_DEV_TILE_H
+#ifndef TESSERA_GPU_DEV_FRAGMENTS_TILE_H
+#define TESSERA_GPU_DEV_FRAGMENTS_TILE_H
 
-#include "gpu/dev/value.h"
+#include "gpu/dev/fragments/value.h"
 
 TSR_DEV_FRAG void tsr_frag_zero(tsr_coop_t *coop, tsr_frag_t *frag)
 {
