@@ -165,9 +165,12 @@
 #define TSR_TILE(cfg_, dtype_, M_, N_, K_) \
 	TSR_TILE_MAJOR(cfg_, dtype_, M_, N_, K_, TSR_ROW_MAJOR, TSR_ROW_MAJOR)
 /* A_ALONG, B_ALONG: K runs along the rows of the operand's view, not across them. */
-#define TSR_TILE_MAJOR(cfg_, dtype_, M_, N_, K_, a_major_, b_major_)            \
+#define TSR_TILE_MAJOR(cfg_, dtype_, M_, N_, K_, a_major_, b_major_) \
+	TSR_GPU_TILE(cfg_, dtype_, M_, N_, K_, a_major_, b_major_, 0)
+/* ATTENDS: the keys that a tile of attention meets in a step; 0: a tile of products. */
+#define TSR_GPU_TILE(cfg_, dtype_, M_, N_, K_, a_major_, b_major_, keys_)       \
 	struct cfg_##_tile_t {                                                  \
-		enum { M = (M_), N = (N_), K = (K_) };                          \
+		enum { M = (M_), N = (N_), K = (K_), ATTENDS = (keys_) };       \
 		enum { A_ALONG = (a_major_) == TSR_ROW_MAJOR };                 \
 		enum { B_ALONG = (b_major_) == TSR_COL_MAJOR };                 \
 		typedef tsr_gpu_##dtype_ dtype_t;                               \
@@ -206,8 +209,8 @@
 
 /* ---- dev/attend.h: as a configuration of tiles of M x D; K is that of the main loop's tiles */
 
-#define TSR_ATTEND_TILE(cfg_, dtype_, M_, N_, D_) \
-	TSR_TILE(cfg_, dtype_, M_, D_, 64);       \
+#define TSR_ATTEND_TILE(cfg_, dtype_, M_, N_, D_)                                 \
+	TSR_GPU_TILE(cfg_, dtype_, M_, D_, 64, TSR_ROW_MAJOR, TSR_ROW_MAJOR, N_); \
 	typedef tsr_gpu_state<cfg_##_tile_t, (N_)> cfg_##_state_t
 #define TSR_ATTEND_KEYS(cfg_) ((int)cfg_##_state_t::keys)
 #define TSR_STATE_BYTES(cfg_) ((size_t)cfg_##_state_t::bytes)

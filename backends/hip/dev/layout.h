@@ -1,10 +1,11 @@
 /*
  * How fragments are dealt to threads: accumulators as the matrix cores leave
- * them, where these multiply the tile.
+ * them, where these multiply the tile, or compute its attention.
  */
 #ifndef TESSERA_HIP_LAYOUT_H
 #define TESSERA_HIP_LAYOUT_H
 
+#include "hip/dev/attend_lanes.h"
 #include "hip/dev/lanes.h"
 #include "hip/dev/threads.h"
 
@@ -25,15 +26,24 @@ constexpr tsr_hip_lanes_t tsr_hip_lanes_of =
 		      THREADS / TSR_HIP_LANES,
 		      tsr_hip_stages_bytes<THREADS, (int)sizeof(typename T::dtype_t::stored_t)>);
 
+/** Whether a coop of so many threads computes attention with these tiles on the matrix cores. */
+template <typename T, int THREADS>
+constexpr bool tsr_hip_attends =
+	(T::dtype_t::code == TSR_BF16 || T::dtype_t::code == TSR_F16) &&
+	THREADS == TSR_HIP_ATTEND_WAVES *TSR_HIP_LANES &&tsr_hip_attend_takes(T::M, T::ATTENDS,
+									      T::N);
+
 /**
  * Whether they are tiles for the matrix cores: of a type these multiply and sum
- * in f32, and four rows fit the scratch memory.
+ * in f32, and four rows fit the scratch memory. Tiles of attention have their own
+ * lanes.
  */
 template <typename T, int THREADS>
-constexpr bool tsr_hip_multiplies = (T::dtype_t::code == TSR_BF16 || T::dtype_t::code == TSR_F16 ||
-				     T::dtype_t::code == TSR_F32) &&
-				    tsr_hip_lanes_of<T, THREADS>.depth != 0 &&
-				    TSR_HIP_QUAD *T::N *(int)sizeof(float) <= TSR_GPU_SCRATCH_BYTES;
+constexpr bool tsr_hip_multiplies =
+	(T::dtype_t::code == TSR_BF16 || T::dtype_t::code == TSR_F16 ||
+	 T::dtype_t::code == TSR_F32) &&
+	!tsr_hip_attends<T, THREADS> && tsr_hip_lanes_of<T, THREADS>.depth != 0 &&
+	TSR_HIP_QUAD * T::N * (int)sizeof(float) <= TSR_GPU_SCRATCH_BYTES;
 
 /** Whether a coop of so many threads holds operands as the matrix cores take them. */
 template <typename T, int THREADS>
@@ -112,11 +122,52 @@ template <typename T, int ROLE, int THREADS> struct tsr_hip_deal {
 	}
 };
 
+/**
+ * The same of O in attention: a thread has one row, or half of it. All of its
+ * elements are looked at together. They are laid into the scratch memory, because
+ * a row's lanes would store too few bytes side by side.
+ */
+template <typename T> struct tsr_hip_attend_deal {
+	enum { dealt = 1 };
+	TSR_DEV int most(void)
+	{
+		return T::M * T::N / TSR_HIP_SOLE_THREADS;
+	}
+	TSR_DEV int together(void)
+	{
+		return most();
+	}
+	TSR_DEV int length(void)
+	{
+		return 0;
+	}
+	TSR_DEV int row(int thread, int)
+	{
+		return tsr_hip_attend_row(thread);
+	}
+	TSR_DEV int col(int thread, int i)
+	{
+		return tsr_hip_attend_col(thread, i);
+	}
+	TSR_DEV bool owns(int)
+	{
+		return true;
+	}
+};
+
+template <typename T, int ROLE, bool ATTENDS> struct tsr_hip_deal_of_block {
+	typedef tsr_hip_deal<T, ROLE, TSR_HIP_SOLE_THREADS> type;
+};
+template <typename T> struct tsr_hip_deal_of_block<T, TSR_GPU_ACCUMULATOR, true> {
+	typedef tsr_hip_attend_deal<T> type;
+};
+
 template <typename F> struct tsr_port_layout;
 
 /** Blocks have four waves, workers one. */
 template <typename T, int ROLE> struct tsr_port_layout<tsr_gpu_frag<T, ROLE>> {
-	typedef tsr_hip_deal<T, ROLE, TSR_HIP_SOLE_THREADS> of_block;
+	enum { attends = ROLE == TSR_GPU_ACCUMULATOR && tsr_hip_attends<T, TSR_HIP_SOLE_THREADS> };
+	typedef typename tsr_hip_deal_of_block<T, ROLE, attends>::type of_block;
 	typedef tsr_hip_deal<T, ROLE, TSR_HIP_WAVE_THREADS> of_wave;
 	/* What a wave holds is no more than its share of the fragment, of which there is room for a
 	 * worker's in any case. */
@@ -168,23 +219,23 @@ template <typename T, int ROLE> struct tsr_port_layout<tsr_gpu_frag<T, ROLE>> {
 	{
 		return p * length(threads) + j;
 	}
-	/* Row values are distributed in turn. */
-	enum { row_slots = 0 };
-	TSR_DEV bool keeps_rows(int)
+	/* A lane of attention has its row's values; all others are distributed in turn. */
+	enum { row_slots = attends };
+	TSR_DEV bool keeps_rows(int threads)
 	{
-		return false;
+		return attends && threads == TSR_HIP_SOLE_THREADS;
 	}
 	TSR_DEV int slot(int)
 	{
 		return 0;
 	}
-	TSR_DEV int slot_row(const tsr_coop_t *, int)
+	TSR_DEV int slot_row(const tsr_coop_t *coop, int)
 	{
-		return 0;
+		return tsr_hip_attend_row(coop->thread);
 	}
-	TSR_DEV bool owns_rows(const tsr_coop_t *)
+	TSR_DEV bool owns_rows(const tsr_coop_t *coop)
 	{
-		return true;
+		return tsr_hip_attend_owns(coop->thread);
 	}
 };
 

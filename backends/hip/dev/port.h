@@ -126,6 +126,12 @@ TSR_DEV int tsr_hip_unknown(int x)
 	return x;
 }
 
+/** The compiler computes x no later than here. */
+template <typename V> TSR_DEV void tsr_hip_pin(V &x)
+{
+	__asm__ volatile("" : "+v"(x));
+}
+
 TSR_DEV uint64_t tsr_port_ballot(bool says)
 {
 	return __builtin_amdgcn_ballot_w64(says);

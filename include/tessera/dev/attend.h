@@ -29,8 +29,9 @@
  *   each query, TSR_TILE_M(cfg) is M and TSR_TILE_N(cfg) is D.
  *   Matrix units: on NVIDIA for bf16 and f16 with D = 64 or 128, if M = 128 and
  *   N = 64 or 128; or if M = 16, for few queries that read many keys, as in
- *   decoding: then fastest without a gate. All others are computed by the
- *   threads' ordinary arithmetic.
+ *   decoding: then fastest without a gate. On AMD for bf16 and f16, in a block
+ *   that is not split, with M = 128, D = 64 or 128, and N a multiple of 4096 / D.
+ *   All others are computed by the threads' ordinary arithmetic.
  *
  * TSR_STATE(cfg, name, coop)
  *

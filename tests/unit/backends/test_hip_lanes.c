@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hip/dev/attend_lanes.h"
 #include "hip/dev/lanes.h"
 #include "hip/dev/threads.h"
 #include "tessera/random.h"
@@ -315,6 +316,107 @@ Test(hip_lanes, lanes_served_together_meet_in_no_bank)
 			cr_expect_eq(write_turns(l, l.m, false), 1,
 				     "%dx%d, %d deep: writes of columns of A", l.m, l.n, l.depth);
 	}
+}
+
+/* ---- attention */
+
+/** Reads of a step's keys, whose rows lanes take in another order. */
+static int key_read_turns(int d)
+{
+	int worst = 0, address[8];
+	for (int block = 0; block < tsr_hip_attend_keys(d) / TSR_HIP_ATTEND_EDGE; block++)
+		for (int group = 0; group < d / 16; group++)
+			for (int turn = 0; turn < 8; turn++) {
+				for (int i = 0; i < 8; i++) {
+					int lane = served(turn, i);
+					address[i] = tsr_hip_attend_place(
+							     d,
+							     block * TSR_HIP_ATTEND_EDGE +
+								     tsr_hip_key_of_lane(lane),
+							     tsr_hip_attend_read(lane, group)) *
+						     2;
+				}
+				int here = turns(address, 8, 16);
+				worst = here > worst ? here : worst;
+			}
+	return worst;
+}
+
+Test(hip_lanes, lanes_of_attention_meet_in_no_bank)
+{
+	for (int d = 64; d <= 128; d += 64) {
+		cr_expect_eq(key_read_turns(d), 1, "%d columns: reads of keys", d);
+		cr_expect_eq(read_turns(tsr_hip_attend_v(d), false), 1,
+			     "%d columns: reads of values", d);
+		cr_expect_eq(write_turns(tsr_hip_attend_k(), tsr_hip_attend_k().m, true), 1,
+			     "%d columns: writes of keys", d);
+		cr_expect_eq(write_turns(tsr_hip_attend_v(d), d, false), 1,
+			     "%d columns: writes of values", d);
+	}
+}
+
+/* All that lanes load of a step is all of it, once, and each key is laid in a place of its own. */
+Test(hip_lanes, a_step_of_attention_is_loaded_once)
+{
+	for (int d = 64; d <= 128; d += 64) {
+		static bool keys[TSR_HIP_ATTEND_STEP], places[TSR_HIP_ATTEND_STEP],
+			values[TSR_HIP_ATTEND_STEP];
+		const tsr_hip_lanes_t l = tsr_hip_attend_v(d);
+		int wrong = tsr_hip_pieces_across(l, d) != TSR_HIP_ATTEND_LOADERS;
+		memset(keys, 0, sizeof keys);
+		memset(places, 0, sizeof places);
+		memset(values, 0, sizeof values);
+		for (int e = 0; e < TSR_HIP_ATTEND_STEP / 8; e++)
+			for (int j = 0; j < 8; j++) {
+				int key = tsr_hip_attend_load_key(d, e),
+				    col = tsr_hip_attend_load_col(d, e),
+				    place = tsr_hip_attend_place(d, key, col) + j;
+				wrong += keys[key * d + col + j] || places[place];
+				keys[key * d + col + j] = places[place] = true;
+			}
+		for (int e = 0; e < TSR_HIP_ATTEND_LOADERS; e++)
+			for (int j = 0; j < 8 * TSR_HIP_QUAD; j++) {
+				int at = (tsr_hip_across_k(l, d, e) + j / 8) * d +
+					 tsr_hip_across_row(l, d, e) + j % 8;
+				wrong += values[at];
+				values[at] = true;
+			}
+		cr_expect_eq(wrong, 0, "%d columns", d);
+	}
+}
+
+/*
+ * What the second product relies on: the registers of a lane's scores are of the keys
+ * that it reads of the values, in their order. And each element of O is held once.
+ */
+Test(hip_lanes, scores_stay_where_the_second_product_takes_them)
+{
+	static bool held[TSR_HIP_ATTEND_QUERIES * 128];
+	int wrong = 0;
+	for (int lane = 0; lane < TSR_HIP_LANES; lane++)
+		for (int reg = 0; reg < 16; reg++) {
+			int source = published_row(32, lane, reg),
+			    key = tsr_hip_key_of_sum(lane, reg);
+			wrong += tsr_hip_key_of_lane(source) != key;
+			wrong += tsr_hip_attend_read(lane, reg / 8) + reg % 8 != key;
+		}
+	for (int thread = 0; thread < 256; thread++)
+		for (int i = 0; i < 64; i++) {
+			int row = tsr_hip_attend_row(thread), col = tsr_hip_attend_col(thread, i);
+			wrong += row != thread / 64 * 32 + thread % 32;
+			wrong += col != i / 16 * 32 + published_row(32, thread % 64, i % 16);
+			wrong += held[row * 128 + col];
+			held[row * 128 + col] = true;
+		}
+	cr_expect_eq(wrong, 0);
+}
+
+Test(hip_lanes, other_tiles_of_attention_are_refused)
+{
+	cr_expect(tsr_hip_attend_takes(128, 128, 64) && tsr_hip_attend_takes(128, 32, 128));
+	cr_expect(!tsr_hip_attend_takes(16, 16, 16) && !tsr_hip_attend_takes(16, 64, 128) &&
+		  !tsr_hip_attend_takes(128, 32, 64) && !tsr_hip_attend_takes(128, 128, 96) &&
+		  !tsr_hip_attend_takes(64, 128, 64));
 }
 
 /* Tiles that the matrix cores cannot take are left to the plain main loop. */

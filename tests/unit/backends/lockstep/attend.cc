@@ -1,8 +1,9 @@
 /*
- * The plain main loop of attention and the calls on states, with the layouts of
- * both ports, lane by lane on the CPU: compared with a softmax in double, at the
- * edges of tiles, causal and not, in one piece and in three that are merged in
- * the three ways that there are. ci/checks/lockstep runs it.
+ * The main loops of attention and the calls on states, with the layouts of both
+ * ports, lane by lane on the CPU: compared with a softmax in double, at the edges
+ * of tiles and of views, causal and not, with a gate and without, in one piece and
+ * in three that are merged in the three ways that there are. The plain loop, CUDA's
+ * of few queries, and HIP's on matrix cores. ci/checks/lockstep runs it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,12 +20,13 @@ enum { BLOCK_THREADS = TSR_HIP_SOLE_THREADS, CONSUMERS = BLOCK_THREADS };
 enum { BLOCK_THREADS = TSR_CUDA_MAIN_THREADS, CONSUMERS = TSR_CUDA_CONSUMER_THREADS };
 #endif
 
-enum { QUERIES = 67, MOST_KEYS = 523, PARTS = 3, MOST_BYTES = 1 << 18 };
+enum { MOST_KEYS = 523, PARTS = 3, MOST_BYTES = 1 << 18 };
 
 typedef struct attend_args {
 	tsr_view_t q, k, v, o, lse, part_o, part_lse;
 	void *saved[PARTS];
 	float scale;
+	int col; /* of the head */
 	int keys, parts, causal, diagonal, group;
 } attend_args_t;
 
@@ -39,9 +41,9 @@ TSR_FN tsr_span_t attend_span(int64_t task, const void *ctx)
 	const attend_run_t *run = (const attend_run_t *)ctx;
 	const attend_args_t *a = run->args;
 	const int64_t part = task % a->parts, row = task / a->parts * run->m;
-	const tsr_span_t span = {{row, 0},
-				 {0, 0},
-				 QUERIES - row,
+	const tsr_span_t span = {{row, a->col},
+				 {0, a->col},
+				 a->q.rows - row,
 				 a->keys * part / a->parts,
 				 a->keys * (part + 1) / a->parts,
 				 a->causal,
@@ -51,59 +53,89 @@ TSR_FN tsr_span_t attend_span(int64_t task, const void *ctx)
 	return span;
 }
 
+/*
+ * What the gates of a launch were called for: its leading thread notes it, by
+ * atomics, so that the compiler does not read it for the other threads.
+ */
+static int64_t gated_keys, gated_to, wrong_gates;
+
+TSR_DEV void note(int64_t *count, int64_t more)
+{
+	__atomic_fetch_add(count, more, __ATOMIC_RELAXED);
+}
+
+/* The runs of a span begin with its first key, and follow each other. */
+template <int KEYS> TSR_DEV int attend_gate(tsr_coop_t *loader, tsr_span_t run, const void *ctx)
+{
+	const attend_args_t *a = ((const attend_run_t *)ctx)->args;
+	if (loader->thread != 0)
+		return tsr_rank(loader);
+	bool expected = run.k0 == __atomic_exchange_n(&gated_to, run.k1, __ATOMIC_RELAXED);
+	for (int part = 0; part < a->parts; part++)
+		expected = expected || run.k0 == a->keys * part / a->parts;
+	note(&wrong_gates, !expected || run.k1 <= run.k0 || run.k1 - run.k0 > KEYS);
+	note(&gated_keys, run.k1 - run.k0);
+	return tsr_rank(loader);
+}
+
 /* Part 0 is saved and loaded by part 1, whose output part 2 merges with its own, saved. */
-#define ATTEND(name_, dtype_, M_, N_, D_)                                                         \
-	TSR_ATTEND_TILE(name_, dtype_, M_, N_, D_);                                               \
-	TSR_FN void start_##name_(tsr_coop_t *me, name_##_state_t *state, tsr_span_t, void *ctx)  \
-	{                                                                                         \
-		const attend_run_t *run = (const attend_run_t *)ctx;                              \
-		if (run->done % run->args->parts == 1)                                            \
-			tsr_state_load(me, state, run->args->saved[0]);                           \
-		else                                                                              \
-			tsr_state_neutral(me, state);                                             \
-	}                                                                                         \
-	TSR_FN void store_##name_(tsr_coop_t *me, const name_##_state_t *state, tsr_view_t o,     \
-				  tsr_view_t lse, tsr_pos_t at)                                   \
-	{                                                                                         \
-		TSR_FRAG(name_, out, me);                                                         \
-		TSR_FRAG_ROWS(name_, logarithms, me);                                             \
-		tsr_state_finish(me, state, out, logarithms);                                     \
-		tsr_tile_store(me, o, at, (const name_##_frag_t *)out);                           \
-		tsr_rows_store(me, lse, at, (const name_##_rows_t *)logarithms, 0);               \
-	}                                                                                         \
-	TSR_FN void keep_##name_(tsr_coop_t *me, name_##_state_t *state, tsr_span_t span,         \
-				 void *ctx)                                                       \
-	{                                                                                         \
-		attend_run_t *run = (attend_run_t *)ctx;                                          \
-		const attend_args_t *a = run->args;                                               \
-		const int64_t part = run->done++ % a->parts;                                      \
-		if (part == a->parts - 1 && a->parts > 1) {                                       \
-			tsr_state_save(me, a->saved[2], state);                                   \
-			tsr_state_neutral(me, state);                                             \
-			tsr_state_merge_output(me, state, a->part_o, span.q, a->part_lse, span.q, \
-					       0);                                                \
-			tsr_state_merge_saved(me, state, a->saved[2]);                            \
-		}                                                                                 \
-		if (part == a->parts - 1)                                                         \
-			store_##name_(me, state, a->o, a->lse, span.q);                           \
-		else if (part == 0)                                                               \
-			tsr_state_save(me, a->saved[0], state);                                   \
-		else                                                                              \
-			store_##name_(me, state, a->part_o, a->part_lse, span.q);                 \
-		tsr_sync(me);                                                                     \
-	}                                                                                         \
-	TSR_KERNEL(attend_##name_, attend_args_t, args)                                           \
-	{                                                                                         \
-		attend_run_t run = {args, M_, 0};                                                 \
-		const tsr_tasks_t tasks = {0, 1, tsr_tiles(QUERIES, M_) * args->parts};           \
-		tsr_attend(name_, block, args->q, args->k, args->v, args->scale, tasks,           \
-			   attend_span, TSR_NO_KEYS_GATE, start_##name_, keep_##name_, &run);     \
+#define ATTEND(name_, dtype_, M_, N_, D_, gate_)                                                 \
+	TSR_ATTEND_TILE(name_, dtype_, M_, N_, D_);                                              \
+	TSR_FN void start_##name_(tsr_coop_t *me, name_##_state_t *state, tsr_span_t, void *ctx) \
+	{                                                                                        \
+		const attend_run_t *run = (const attend_run_t *)ctx;                             \
+		if (run->done % run->args->parts == 1)                                           \
+			tsr_state_load(me, state, run->args->saved[0]);                          \
+		else                                                                             \
+			tsr_state_neutral(me, state);                                            \
+	}                                                                                        \
+	TSR_FN void store_##name_(tsr_coop_t *me, const name_##_state_t *state, tsr_view_t o,    \
+				  tsr_view_t lse, tsr_pos_t at)                                  \
+	{                                                                                        \
+		TSR_FRAG(name_, out, me);                                                        \
+		TSR_FRAG_ROWS(name_, logarithms, me);                                            \
+		tsr_state_finish(me, state, out, logarithms);                                    \
+		tsr_tile_store(me, o, at, (const name_##_frag_t *)out);                          \
+		tsr_rows_store(me, lse, at, (const name_##_rows_t *)logarithms, 0);              \
+	}                                                                                        \
+	TSR_FN void keep_##name_(tsr_coop_t *me, name_##_state_t *state, tsr_span_t span,        \
+				 void *ctx)                                                      \
+	{                                                                                        \
+		attend_run_t *run = (attend_run_t *)ctx;                                         \
+		const attend_args_t *a = run->args;                                              \
+		const int64_t part = run->done++ % a->parts;                                     \
+		const tsr_pos_t at = {span.q.row, 0};                                            \
+		if (part == a->parts - 1 && a->parts > 1) {                                      \
+			tsr_state_save(me, a->saved[2], state);                                  \
+			tsr_state_neutral(me, state);                                            \
+			tsr_state_merge_output(me, state, a->part_o, at, a->part_lse, at, 0);    \
+			tsr_state_merge_saved(me, state, a->saved[2]);                           \
+		}                                                                                \
+		if (part == a->parts - 1)                                                        \
+			store_##name_(me, state, a->o, a->lse, at);                              \
+		else if (part == 0)                                                              \
+			tsr_state_save(me, a->saved[0], state);                                  \
+		else                                                                             \
+			store_##name_(me, state, a->part_o, a->part_lse, at);                    \
+		tsr_sync(me);                                                                    \
+	}                                                                                        \
+	TSR_KERNEL(attend_##name_, attend_args_t, args)                                          \
+	{                                                                                        \
+		attend_run_t run = {args, M_, 0};                                                \
+		const tsr_tasks_t tasks = {0, 1, tsr_tiles(args->q.rows, M_) * args->parts};     \
+		tsr_attend(name_, block, args->q, args->k, args->v, args->scale, tasks,          \
+			   attend_span, gate_, start_##name_, keep_##name_, &run);               \
 	}
-ATTEND(bf16_128x64x64, bf16, 128, 64, 64)
-ATTEND(f16_32x16x64, f16, 32, 16, 64)
-ATTEND(f32_64x32x16, f32, 64, 32, 16)
-ATTEND(f16_16x64x128, f16, 16, 64, 128) /* CUDA's loop for few queries */
-ATTEND(bf16_16x64x64, bf16, 16, 64, 64)
+ATTEND(bf16_128x64x64, bf16, 128, 64, 64, TSR_NO_KEYS_GATE)
+ATTEND(f16_32x16x64, f16, 32, 16, 64, TSR_NO_KEYS_GATE)
+ATTEND(f32_64x32x16, f32, 64, 32, 16, attend_gate<32>)
+ATTEND(f16_16x64x128, f16, 16, 64, 128, TSR_NO_KEYS_GATE) /* CUDA's loop for few queries */
+ATTEND(bf16_16x64x64, bf16, 16, 64, 64, TSR_NO_KEYS_GATE)
+#if defined(__HIP__) /* on matrix cores, as the first */
+ATTEND(f16_128x128x64, f16, 128, 128, 64, attend_gate<128>)
+ATTEND(bf16_128x128x128, bf16, 128, 128, 128, TSR_NO_KEYS_GATE)
+ATTEND(f16_128x32x128, f16, 128, 32, 128, attend_gate<32>)
+#endif
 
 typedef void (*entry_fn)(tsr_gpu_context_t, attend_args_t);
 
@@ -111,17 +143,39 @@ typedef struct tile {
 	const char *name;
 	entry_fn entry;
 	tsr_dtype_t dtype;
-	int d, keys;
+	int m, queries, d, keys;
+	bool is_gated;
 	double rounding;
 } tile_t;
 
 static const tile_t tiles[] = {
-	{"bf16 128x64x64", tsr_entry_attend_bf16_128x64x64, TSR_BF16, 64, 45, 0x1p-7},
-	{"f16 32x16x64", tsr_entry_attend_f16_32x16x64, TSR_F16, 64, 45, 0x1p-10},
-	{"f32 64x32x16", tsr_entry_attend_f32_64x32x16, TSR_F32, 16, 45, 0x1p-18},
+	{"bf16 128x64x64", tsr_entry_attend_bf16_128x64x64, TSR_BF16, 128, 67, 64, 45, false,
+	 0x1p-7},
+	{"f16 32x16x64", tsr_entry_attend_f16_32x16x64, TSR_F16, 32, 67, 64, 45, false, 0x1p-10},
+	{"f32 64x32x16", tsr_entry_attend_f32_64x32x16, TSR_F32, 64, 67, 16, 45, true, 0x1p-18},
 	/* of few queries a warp has several steps, and the last is not whole */
-	{"f16 16x64x128", tsr_entry_attend_f16_16x64x128, TSR_F16, 128, MOST_KEYS, 0x1p-10},
-	{"bf16 16x64x64", tsr_entry_attend_bf16_16x64x64, TSR_BF16, 64, 389, 0x1p-7},
+	{"f16 16x64x128", tsr_entry_attend_f16_16x64x128, TSR_F16, 16, 67, 128, MOST_KEYS, false,
+	 0x1p-10},
+	{"bf16 16x64x64", tsr_entry_attend_bf16_16x64x64, TSR_BF16, 16, 67, 64, 389, false, 0x1p-7},
+#if defined(__HIP__)
+	{"f16 128x128x64", tsr_entry_attend_f16_128x128x64, TSR_F16, 128, 133, 64, 269, true,
+	 0x1p-10},
+	{"bf16 128x128x128", tsr_entry_attend_bf16_128x128x128, TSR_BF16, 128, 133, 128, 163, false,
+	 0x1p-7},
+	{"f16 128x32x128", tsr_entry_attend_f16_128x32x128, TSR_F16, 128, 131, 128, 127, true,
+	 0x1p-10},
+#endif
+};
+
+/* Parts of the keys; the mask; columns on the left of the head, and behind it. */
+typedef struct attend_case {
+	int parts, causal, diagonal, group, left, right;
+} attend_case_t;
+
+static const attend_case_t cases[] = {
+	{1, 0, 0, 1, 0, 0},      {PARTS, 0, 0, 1, 8, 0},
+	{1, 1, -7, 1, 0, 16},    {1, 1, 20, 1, 8, 3}, /* rows are not aligned */
+	{PARTS, 1, 20, 3, 0, 0},
 };
 
 static int wrong_in_row(const tile_t *tile, const attend_args_t *a, int row, const float *o,
@@ -148,8 +202,9 @@ static int wrong_in_row(const tile_t *tile, const attend_args_t *a, int row, con
 			want += x;
 			weight += fabs(x);
 		}
-		/* factors of f16 are multiples of 2^-24, and values are 4 at most */
-		const double small = tile->dtype == TSR_F16 ? a->keys * 0x1p-24 * 4 : 0;
+		/* factors of f16 are multiples of 2^-24, those of bf16 below 2^-126 may be zeros;
+		 * and values are 4 at most */
+		const double small = a->keys * (tile->dtype == TSR_F16 ? 0x1p-24 : 0x1p-126) * 4;
 		wrong += !(fabs((double)o[d] - want) <= tile->rounding * weight + small);
 	}
 	if (limit <= 0)
@@ -159,47 +214,75 @@ static int wrong_in_row(const tile_t *tile, const attend_args_t *a, int row, con
 
 static char memory[12][MOST_BYTES] __attribute__((aligned(16)));
 
-static int run_case(const tile_t *tile, int parts, int causal, int diagonal, int group)
+/* Poison: where no element is there are no numbers. */
+static void fill_operands(const tile_t *tile, const attend_args_t *a)
 {
-	const int d = tile->d;
+	const tsr_view_t view[] = {a->q, a->k, a->v};
+	for (int which = 0; which < 10; which++)
+		memset(memory[which], 0xff, MOST_BYTES);
+	for (int which = 0; which < 3; which++)
+		for (int row = 0; row < view[which].rows; row++)
+			for (int col = 0; col < tile->d; col++)
+				lockstep_put(tile->dtype, memory[which],
+					     row * view[which].ld + a->col + col,
+					     lockstep_number(which, row, col));
+}
+
+static attend_args_t args_of(const tile_t *tile, const attend_case_t *c, int keys)
+{
+	const int d = tile->d, queries = tile->queries, ld = c->left + d + c->right;
 	const int32_t dtype = tile->dtype, heap = TSR_SPACE_HEAP;
-	const attend_args_t args = {{memory[0], QUERIES, d, d, dtype, heap},
-				    {memory[1], tile->keys, d, d, dtype, heap},
-				    {memory[2], tile->keys, d, d, dtype, heap},
-				    {memory[3], QUERIES, d, d, TSR_F32, heap},
-				    {memory[4], QUERIES, 1, 1, TSR_F32, heap},
-				    {memory[5], QUERIES, d, d, TSR_F32, heap},
-				    {memory[6], QUERIES, 1, 1, TSR_F32, heap},
+	const attend_args_t args = {{memory[0], queries, c->left + d, ld, dtype, heap},
+				    {memory[1], keys, c->left + d, ld, dtype, heap},
+				    {memory[2], keys, c->left + d, ld, dtype, heap},
+				    {memory[3], queries, d, d, TSR_F32, heap},
+				    {memory[4], queries, 1, 1, TSR_F32, heap},
+				    {memory[5], queries, d, d, TSR_F32, heap},
+				    {memory[6], queries, 1, 1, TSR_F32, heap},
 				    {memory[7], memory[8], memory[9]},
 				    0.125f,
-				    tile->keys,
-				    parts,
-				    causal,
-				    diagonal,
-				    group};
-	for (int row = 0; row < QUERIES; row++)
-		for (int col = 0; col < d; col++)
-			lockstep_put(tile->dtype, memory[0], row * d + col,
-				     lockstep_number(0, row, col));
-	for (int which = 1; which < 3; which++)
-		for (int row = 0; row < tile->keys; row++)
-			for (int col = 0; col < d; col++)
-				lockstep_put(tile->dtype, memory[which], row * d + col,
-					     lockstep_number(which, row, col));
-	for (int which = 3; which < 10; which++)
-		memset(memory[which], 0xff, MOST_BYTES);
+				    c->left,
+				    keys,
+				    c->parts,
+				    c->causal,
+				    c->diagonal,
+				    c->group};
+	return args;
+}
+
+/* The keys that a launch calls gates for. */
+static int64_t keys_to_gate(const tile_t *tile, const attend_args_t *args)
+{
+	const attend_run_t run = {args, tile->m, 0};
+	int64_t keys = 0;
+	for (int64_t task = 0; task < tsr_tiles(tile->queries, tile->m) * args->parts; task++) {
+		const tsr_span_t span =
+			tsr_span_cut(attend_span(task, &run), tile->m, args->k.rows);
+		keys += span.k1 - span.k0;
+	}
+	return tile->is_gated ? keys : 0;
+}
+
+static int run_case(const tile_t *tile, const attend_case_t *c, int keys)
+{
+	const attend_args_t args = args_of(tile, c, keys);
+	fill_operands(tile, &args);
 	tsr_gpu_context_t context = {};
 	int64_t peer_offset[1] = {0};
 	context.size = context.blocks = 1;
 	context.peer_offset = peer_offset;
+	gated_keys = wrong_gates = 0;
+	gated_to = -1;
 	lockstep_run(tile->entry, BLOCK_THREADS, CONSUMERS, &context, &args);
-	int wrong = 0;
-	for (int row = 0; row < QUERIES; row++)
-		wrong += wrong_in_row(tile, &args, row, (const float *)memory[3] + row * d,
+	int wrong = (int)wrong_gates + (gated_keys != keys_to_gate(tile, &args));
+	for (int row = 0; row < tile->queries; row++)
+		wrong += wrong_in_row(tile, &args, row, (const float *)memory[3] + row * tile->d,
 				      ((const float *)memory[4])[row]);
 	if (wrong)
-		printf("%s, %d parts, causal %d at %d, groups of %d: %d wrong elements\n",
-		       tile->name, parts, causal, diagonal, group, wrong);
+		printf("%s, %d keys in %d parts, causal %d at %d, groups of %d, between %d and %d"
+		       " columns: %d wrong elements\n",
+		       tile->name, keys, c->parts, c->causal, c->diagonal, c->group, c->left,
+		       c->right, wrong);
 	return wrong != 0;
 }
 
@@ -207,9 +290,12 @@ int main(void)
 {
 	int failed = 0, run = 0;
 	for (const tile_t &tile : tiles) {
-		failed += run_case(&tile, 1, 0, 0, 1) + run_case(&tile, PARTS, 0, 0, 1) +
-			  run_case(&tile, 1, 1, -7, 1) + run_case(&tile, PARTS, 1, 20, 3);
-		run += 4;
+		for (const attend_case_t &c : cases) {
+			failed += run_case(&tile, &c, tile.keys);
+			run++;
+		}
+		failed += run_case(&tile, &cases[1], 2); /* one part has no keys */
+		run++;
 	}
 	printf("%d of %d attentions right\n", run - failed, run);
 	return failed != 0;

@@ -38,6 +38,7 @@ enum { LOCKSTEP_LANES = 64, LOCKSTEP_WAVES = TSR_HIP_SOLE_THREADS / LOCKSTEP_LAN
 typedef struct lockstep_wave {
 	pthread_barrier_t meet;
 	float a[LOCKSTEP_LANES][4], b[LOCKSTEP_LANES][4];
+	int word[LOCKSTEP_LANES];
 } lockstep_wave_t;
 
 #include "stand_in.h"
@@ -55,6 +56,18 @@ TSR_DEV void tsr_port_meet_worker(int, int)
 #define __builtin_amdgcn_sched_barrier(mask_) ((void)0)
 #define __builtin_amdgcn_sched_group_barrier(mask_, size_, id_) ((void)0)
 
+/** The word of the lane whose number is a quarter of `address`. */
+TSR_DEV int lockstep_permute(int address, int word)
+{
+	lockstep_wave_t *wave = &lockstep_waves[lockstep_thread / LOCKSTEP_LANES];
+	wave->word[lockstep_thread % LOCKSTEP_LANES] = word;
+	pthread_barrier_wait(&wave->meet);
+	const int theirs = wave->word[address / 4 % LOCKSTEP_LANES];
+	pthread_barrier_wait(&wave->meet);
+	return theirs;
+}
+#define __builtin_amdgcn_ds_bpermute(address_, word_) lockstep_permute(address_, word_)
+
 TSR_DEV void tsr_hip_no_earlier(void)
 {
 }
@@ -64,10 +77,20 @@ TSR_DEV int tsr_hip_unknown(int x)
 	return x;
 }
 
+template <typename V> TSR_DEV void tsr_hip_pin(V &)
+{
+}
+
 /* ---- the matrix cores */
 
 typedef short lockstep_4_bf16 __attribute__((ext_vector_type(4)));
 typedef _Float16 lockstep_4_f16 __attribute__((ext_vector_type(4)));
+
+/** As gfx90a takes operands: subnormal numbers, below `least`, are zeros. */
+TSR_DEV float lockstep_normal(float x, float least)
+{
+	return __builtin_fabsf(x) < least ? 0 : x;
+}
 
 TSR_DEV int lockstep_numbers(float x, float (&number)[4])
 {
@@ -78,14 +101,16 @@ TSR_DEV int lockstep_numbers(float x, float (&number)[4])
 TSR_DEV int lockstep_numbers(lockstep_4_bf16 x, float (&number)[4])
 {
 	for (int i = 0; i < 4; i++)
-		number[i] = __builtin_bit_cast(float, (uint32_t)(uint16_t)x[i] << 16);
+		number[i] =
+			lockstep_normal(__builtin_bit_cast(float, (uint32_t)(uint16_t)x[i] << 16),
+					0x1p-126f);
 	return 4;
 }
 
 TSR_DEV int lockstep_numbers(lockstep_4_f16 x, float (&number)[4])
 {
 	for (int i = 0; i < 4; i++)
-		number[i] = (float)x[i];
+		number[i] = lockstep_normal((float)x[i], 0x1p-14f);
 	return 4;
 }
 
