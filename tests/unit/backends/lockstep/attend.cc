@@ -28,6 +28,7 @@ typedef struct attend_args {
 	float scale;
 	int col; /* of the head */
 	int keys, parts, causal, diagonal, group;
+	int continues; /* the task of a part goes on with the state of the part before */
 } attend_args_t;
 
 typedef struct attend_run {
@@ -84,7 +85,10 @@ template <int KEYS> TSR_DEV int attend_gate(tsr_coop_t *loader, tsr_span_t run, 
 	TSR_FN void start_##name_(tsr_coop_t *me, name_##_state_t *state, tsr_span_t, void *ctx) \
 	{                                                                                        \
 		const attend_run_t *run = (const attend_run_t *)ctx;                             \
-		if (run->done % run->args->parts == 1)                                           \
+		const int64_t part = run->done % run->args->parts;                               \
+		if (run->args->continues && part > 0)                                            \
+			return;                                                                  \
+		if (part == 1)                                                                   \
 			tsr_state_load(me, state, run->args->saved[0]);                          \
 		else                                                                             \
 			tsr_state_neutral(me, state);                                            \
@@ -105,7 +109,9 @@ template <int KEYS> TSR_DEV int attend_gate(tsr_coop_t *loader, tsr_span_t run, 
 		const attend_args_t *a = run->args;                                              \
 		const int64_t part = run->done++ % a->parts;                                     \
 		const tsr_pos_t at = {span.q.row, 0};                                            \
-		if (part == a->parts - 1 && a->parts > 1) {                                      \
+		if (a->continues && part < a->parts - 1)                                         \
+			return;                                                                  \
+		if (part == a->parts - 1 && a->parts > 1 && !a->continues) {                     \
 			tsr_state_save(me, a->saved[2], state);                                  \
 			tsr_state_neutral(me, state);                                            \
 			tsr_state_merge_output(me, state, a->part_o, at, a->part_lse, at, 0);    \
@@ -167,15 +173,15 @@ static const tile_t tiles[] = {
 #endif
 };
 
-/* Parts of the keys; the mask; columns on the left of the head, and behind it. */
+/* Parts of the keys; the mask; columns on the left of the head, and behind it; as above. */
 typedef struct attend_case {
-	int parts, causal, diagonal, group, left, right;
+	int parts, causal, diagonal, group, left, right, continues;
 } attend_case_t;
 
 static const attend_case_t cases[] = {
-	{1, 0, 0, 1, 0, 0},      {PARTS, 0, 0, 1, 8, 0},
-	{1, 1, -7, 1, 0, 16},    {1, 1, 20, 1, 8, 3}, /* rows are not aligned */
-	{PARTS, 1, 20, 3, 0, 0},
+	{1, 0, 0, 1, 0, 0, 0},      {PARTS, 0, 0, 1, 8, 0, 0},
+	{1, 1, -7, 1, 0, 16, 0},    {1, 1, 20, 1, 8, 3, 0}, /* rows are not aligned */
+	{PARTS, 1, 20, 3, 0, 0, 0}, {PARTS, 0, 0, 1, 0, 0, 1},
 };
 
 static int wrong_in_row(const tile_t *tile, const attend_args_t *a, int row, const float *o,
@@ -246,7 +252,8 @@ static attend_args_t args_of(const tile_t *tile, const attend_case_t *c, int key
 				    c->parts,
 				    c->causal,
 				    c->diagonal,
-				    c->group};
+				    c->group,
+				    c->continues};
 	return args;
 }
 
