@@ -123,6 +123,27 @@ def plugin(env, name, objects, shared):
     )[0]
 
 
+def lacks_ucx(env):
+    """Why the carrier of messages between nodes is not built; "" where it is."""
+    answer = subprocess.run(
+        [env["CC"], "-E", "-o", os.devnull, "-x", "c", "-"], input="#include <ucp/api/ucp.h>",
+        capture_output=True, text=True, check=False
+    )
+    return "" if answer.returncode == 0 else "no <ucp/api/ucp.h> (ci/install-deps installs it)"
+
+
+def carrier(env, objects):
+    """
+    libtessera-net-ucx.so: what carries messages between nodes (src/net/load.c loads it). It uses
+    nothing of libtessera, so one file serves programs that link the archive and programs that link
+    the shared library.
+    """
+    return env.SharedLibrary(
+        "$BUILD/plugins/tessera-net-ucx", objects, LIBS=["ucp", "ucs"],
+        SHLINKFLAGS=env["SHLINKFLAGS"]
+    )[0]
+
+
 def commit():
     """The commit that is built, with -dirty where files of it were changed; "unknown" outside of a
     clone."""

@@ -122,6 +122,13 @@ static tsr_status_t read_tune_file(const char *name, const char *text, tsr_optio
 	return TSR_OK;
 }
 
+static tsr_status_t read_net_plugin(const char *name, const char *text, tsr_options_t *options)
+{
+	(void)name; /* a path is judged where it is opened */
+	options->net_plugin = text;
+	return TSR_OK;
+}
+
 static tsr_status_t read_check(const char *name, const char *text, tsr_options_t *options)
 {
 	(void)name; /* judged where ranks are started */
@@ -190,6 +197,10 @@ static const option_t table[] = {
 	 "how ranks share heaps on cuda: vmm (descriptors), or ipc (handles)", read_cuda_heap},
 	{"TESSERA_HIP_HEAP", "fine", "memory of heaps on hip: fine (fine-grained), or uncached",
 	 read_hip_heap},
+	{"TESSERA_NET_PLUGIN", NULL,
+	 "file that carries messages between nodes; not set: libtessera-net-ucx.so, looked for "
+	 "beside the library or the program",
+	 read_net_plugin},
 	{"TESSERA_TUNE_FILE", NULL,
 	 "where tessera bench --tune remembers; not set: tessera/tune.json in the user's cache",
 	 read_tune_file},

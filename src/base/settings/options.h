@@ -25,6 +25,8 @@ typedef struct tsr_options {
 	size_t shared_bytes;   /* TESSERA_CPUEMU_SHARED_SIZE; default 228K, as on an H200 */
 	bool cuda_ipc;         /* TESSERA_CUDA_HEAP=vmm|ipc; default vmm */
 	bool hip_uncached;     /* TESSERA_HIP_HEAP=fine|uncached; default fine */
+	/* TESSERA_NET_PLUGIN; null if not set: looked for (src/net/load.c) */
+	const char *net_plugin;
 	const char *tune_file; /* TESSERA_TUNE_FILE; null if not set; read by the command */
 	/* TESSERA_CHECK; null if not set; read by src/explore/wire/options.h */
 	const char *check;

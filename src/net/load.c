@@ -1,0 +1,109 @@
+/* Finding and loading the carrier, which is a plug-in. */
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/error.h"
+#include "src/net/state.h"
+
+static const char file_name[] = "libtessera-net-ucx.so";
+
+/**
+ * Where the carrier may be, seen from the folder of this library, or of the
+ * program that has it in itself: in a build, beside an installed library, and
+ * below the prefix of an installed command.
+ */
+static const char *const folders[] = {"plugins", "tessera/plugins", "../lib/tessera/plugins",
+				      "../lib64/tessera/plugins"};
+enum { FOLDERS = sizeof folders / sizeof *folders };
+
+/** The folder of this library or program, whatever links lead to it. */
+static bool find_home(char home[PATH_MAX])
+{
+	Dl_info object;
+	char *slash;
+	/* of a program the loader knows the name by which it was called */
+	const bool is_library = dladdr((const void *)folders, &object) != 0 && object.dli_fname &&
+				strstr(object.dli_fname, ".so") != NULL;
+	if (!realpath(is_library ? object.dli_fname : "/proc/self/exe", home) ||
+	    !(slash = strrchr(home, '/')))
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+/** Finds the plug-in's file. Otherwise `path` is where an installation would have it. */
+static bool find_file(char path[PATH_MAX])
+{
+	char home[PATH_MAX];
+	snprintf(path, PATH_MAX, "%s", file_name);
+	if (!find_home(home))
+		return false;
+	for (int i = 0; i < FOLDERS; i++) {
+		char tried[PATH_MAX + 64];
+		const int length =
+			snprintf(tried, sizeof tried, "%s/%s/%s", home, folders[i], file_name);
+		if (length >= PATH_MAX)
+			continue;
+		const bool found = access(tried, F_OK) == 0;
+		if (found || i == 1)
+			memcpy(path, tried, (size_t)length + 1);
+		if (found)
+			return true;
+	}
+	return false;
+}
+
+static tsr_status_t check(const tsr_carrier_t *carrier, const char *path)
+{
+	if (carrier == NULL)
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "%s carries no messages for Tessera: it has no tsr_carrier_plugin",
+				 path);
+	if (carrier->abi != TSR_CARRIER_ABI || carrier->size != sizeof *carrier)
+		return tsr_error(
+			TSR_ERR_UNSUPPORTED,
+			"%s is of another version (contract %u) than this library (contract "
+			"%u): install both of one version",
+			path, carrier->abi, TSR_CARRIER_ABI);
+	return TSR_OK;
+}
+
+tsr_status_t tsr_net_load(const char *plugin, const tsr_carrier_t **carrier_out)
+{
+	char path[PATH_MAX];
+	if (plugin != NULL)
+		snprintf(path, sizeof path, "%s", plugin);
+	else if (!find_file(path))
+		return tsr_error(
+			TSR_ERR_UNSUPPORTED,
+			"a world over several nodes needs UCX: there is no %s; build Tessera "
+			"with UCX's headers (libucx-dev on Debian) and install it, or name "
+			"the file by TESSERA_NET_PLUGIN",
+			path);
+	/* Not closed: UCX leaves threads and hooks behind. A second call gets the same one. */
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	if (library == NULL)
+		return tsr_error(
+			TSR_ERR_UNSUPPORTED,
+			"a world over several nodes needs UCX: %s; install libucx0 (Debian) "
+			"or ucx (Fedora), or name the plug-in by TESSERA_NET_PLUGIN",
+			dlerror());
+	const tsr_carrier_t *carrier = (const tsr_carrier_t *)dlsym(library, "tsr_carrier_plugin");
+	const tsr_status_t status = check(carrier, path);
+	if (status == TSR_OK)
+		*carrier_out = carrier;
+	return status;
+}
+
+tsr_status_t tsr_net_about(const char *plugin, char text_out[TSR_NET_DESCRIPTION_BYTES])
+{
+	const tsr_carrier_t *carrier;
+	const tsr_status_t status = tsr_net_load(plugin, &carrier);
+	if (status == TSR_OK)
+		carrier->about(text_out, TSR_NET_DESCRIPTION_BYTES);
+	return status;
+}
