@@ -163,7 +163,10 @@ void tsr_net_thread_stop(tsr_net_t *net);
 
 /* ------------------------------------------------------------------ send.c */
 
-/** A record for a message of this kind, else zero; null: the world has ended for lack of memory. */
+/**
+ * A record for a message of this kind; the rest of the message is 0. Null: the world has ended,
+ * for lack of memory.
+ */
 tsr_net_sending_t *tsr_net_sending_new(tsr_net_t *net, tsr_message_kind_t what, int peer);
 
 /** Sends it. The carrier has data and record until it tells that it has sent them. */

@@ -19,12 +19,12 @@ typedef struct tsr_options {
 	const char *secret;  /* TESSERA_SECRET; null if not set; never printed */
 	/* TESSERA_HEAP_SIZE, such as 256M; default 1G (untouched pages stay unallocated) */
 	size_t heap_bytes;
-	uint64_t deadline_ns;  /* TESSERA_DEADLINE, such as 30s or 500ms; default 30s */
-	int resident_blocks;   /* TESSERA_CPUEMU_RESIDENT_BLOCKS; default 64 */
-	int max_workers;       /* TESSERA_CPUEMU_WORKERS: most workers of a block; default 8 */
-	size_t shared_bytes;   /* TESSERA_CPUEMU_SHARED_SIZE; default 228K, as on an H200 */
-	bool cuda_ipc;         /* TESSERA_CUDA_HEAP=vmm|ipc; default vmm */
-	bool hip_uncached;     /* TESSERA_HIP_HEAP=fine|uncached; default fine */
+	uint64_t deadline_ns; /* TESSERA_DEADLINE, such as 30s or 500ms; default 30s */
+	int resident_blocks;  /* TESSERA_CPUEMU_RESIDENT_BLOCKS; default 64 */
+	int max_workers;      /* TESSERA_CPUEMU_WORKERS: most workers of a block; default 8 */
+	size_t shared_bytes;  /* TESSERA_CPUEMU_SHARED_SIZE; default 228K, as on an H200 */
+	bool cuda_ipc;        /* TESSERA_CUDA_HEAP=vmm|ipc; default vmm */
+	bool hip_uncached;    /* TESSERA_HIP_HEAP=fine|uncached; default fine */
 	/* TESSERA_NET_PLUGIN; null if not set: looked for (src/net/load.c) */
 	const char *net_plugin;
 	const char *tune_file; /* TESSERA_TUNE_FILE; null if not set; read by the command */

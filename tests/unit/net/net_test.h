@@ -251,6 +251,8 @@ static inline int net_rank_main(net_test_t *test, int rank, net_body_t body)
 	line = net_rank_connect(me);
 	if (line == 0)
 		line = body(me);
+	for (int r = 0; line != 0 && r < me->size; r++) /* nobody waits for this one any more */
+		atomic_store(&test->shared->aborted[r], 1);
 	me->seen->dropped = me->net->dropped;
 	net_meet(me);
 	tsr_net_close(me->net);

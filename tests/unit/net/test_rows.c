@@ -94,7 +94,6 @@ static int move_shape(net_rank_t *me, int index, unsigned char *near)
 static int move_shapes(net_rank_t *me)
 {
 	unsigned char *near = malloc(ROOM);
-	me->meetings = 0;
 	for (int i = 0; i < SHAPES; i++) {
 		const int line = move_shape(me, i, near);
 		if (line != 0)
