@@ -65,7 +65,7 @@ typedef struct tsr_net_held {
 typedef struct tsr_net_peer {
 	bool far, here, left; /* here: it has answered; left: LEAVING has come */
 	uint64_t token_out, token_in;
-	/* What I send: the last counted message, how many of them it has applied, the last atomic. */
+	/* What I send: the last counted message, how many it has applied, the last atomic. */
 	uint64_t sent, acknowledged, turns_sent;
 	/* What it sends: all up to `applied` are applied, and those of the bits behind. */
 	uint64_t applied, told_applied, turns_applied;
