@@ -16,7 +16,7 @@
 #include "src/base/text.h"
 #include "src/net/state.h"
 
-enum { CARRIER_WORDS = 512 };
+enum { CARRIER_WORDS = 512, MOURNING_NS = 300 * 1000 * 1000 };
 #define MOST_CLOSING_NS 5000000000u /* what closing may wait for the others */
 
 bool tsr_net_is_over(tsr_net_t *net)
@@ -41,6 +41,11 @@ void tsr_net_fail(tsr_net_t *net, tsr_status_t status, const char *format, ...)
 		net->settings.fail(net->settings.ctx, status, sentence);
 }
 
+/**
+ * The carrier reaches a peer no more. Perhaps the world has ended elsewhere,
+ * and the news is on its way: the peer is called lost a little later
+ * (tsr_net_mourn).
+ */
 static void lost(void *ctx, int rank, const char *why)
 {
 	tsr_net_t *net = ctx;
@@ -53,12 +58,25 @@ static void lost(void *ctx, int rank, const char *why)
 		net->peers[rank].left = true;
 		return;
 	}
+	if (net->lost_since_ns != 0)
+		return;
+	net->lost_since_ns = tsr_now_ns();
+	net->lost_rank = rank;
+	snprintf(net->lost_why, sizeof net->lost_why, "%s", why);
+}
+
+void tsr_net_mourn(tsr_net_t *net)
+{
+	const int rank = net->lost_rank;
+	if (net->lost_since_ns == 0 || net->closing ||
+	    tsr_now_ns() - net->lost_since_ns < MOURNING_NS)
+		return;
 	tsr_net_fail(
 		net, TSR_ERR_PEER_LOST,
 		"rank %d on node %d is lost: rank %d on node %d cannot send to it (%s); look at "
 		"its node and the network between",
 		rank, net->settings.node_of[rank], net->settings.rank,
-		net->settings.node_of[net->settings.rank], why);
+		net->settings.node_of[net->settings.rank], net->lost_why);
 }
 
 /** A message whose data are not here yet: none is asked for. */

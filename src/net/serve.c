@@ -16,7 +16,8 @@ enum {
 	SPIN_NS = 20000,    /* the proxy thread looks for work so long before it sleeps */
 	NAP_NS = 50000,     /* and so long between looks while another thread serves */
 	HEARTBEAT_MS = 250, /* it looks whether the world has ended */
-	MOST_TURNS = 64     /* commands that are served before messages are moved again */
+	MOST_TURNS = 64,    /* commands that are served before messages are moved again */
+	MOST_ARMINGS = 8    /* a call that ends serves so often until the carrier is quiet */
 };
 
 /* ------------------------------------------------------------------ one round */
@@ -47,6 +48,8 @@ unsigned tsr_net_serve(tsr_net_t *net)
 		atomic_store_explicit(&net->ended, 1, memory_order_relaxed);
 		return 0;
 	}
+	if (net->lost_since_ns != 0)
+		tsr_net_mourn(net);
 	unsigned done = tsr_net_drain(net);
 	done += net->carrier->progress(net->link);
 	done += tsr_net_settle(net);
@@ -95,9 +98,16 @@ static void hand_over(tsr_net_t *net)
 {
 	if (!net->asleep || !net->muted)
 		return;
-	while (!tsr_net_is_over(net) && !net->carrier->arm(net->link))
-		(void)tsr_net_serve(net);
-	listen_to_carrier(net, true);
+	bool armed = tsr_net_is_over(net);
+	for (int i = 0; !armed && i < MOST_ARMINGS; i++) {
+		armed = net->carrier->arm(net->link);
+		if (!armed)
+			(void)tsr_net_serve(net);
+	}
+	if (armed)
+		listen_to_carrier(net, true);
+	else
+		ring(net); /* the caller has its own work to do */
 }
 
 /*

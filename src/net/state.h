@@ -103,6 +103,9 @@ struct tsr_net {
 	int sending;                    /* messages that the carrier has */
 	bool acknowledgements, atomics; /* of this round: some have come; some were applied */
 	uint64_t dropped;               /* messages without a proof */
+	uint64_t lost_since_ns;         /* 0: the carrier reaches all peers */
+	int lost_rank;
+	char lost_why[64];
 	tsr_net_sending_t *free_sendings, *free_staged, *made_sendings;
 	tsr_net_pending_t *pending, **pending_end;
 	tsr_net_held_t *answering, **answering_end; /* gets */
@@ -121,6 +124,9 @@ tsr_status_t tsr_net_load(const char *plugin, const tsr_carrier_t **carrier_out)
 /** Ends the world: the first call alone tells it. Afterwards nothing is sent or received. */
 void tsr_net_fail(tsr_net_t *net, tsr_status_t status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/** Ends the world if a peer is lost, and time enough has passed to know of another reason. */
+void tsr_net_mourn(tsr_net_t *net);
 
 /** Whether the world has ended. */
 bool tsr_net_is_over(tsr_net_t *net);

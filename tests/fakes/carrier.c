@@ -134,6 +134,8 @@ static unsigned send_late(tsr_carrier_link_t *link)
 	for (late_t **at = &link->late, *late; (late = *at) != NULL;) {
 		bool gone = false;
 		if (late->due_ns > now || !transmit(link, late, &gone)) {
+			if (late->due_ns <= now) /* the peer's socket is full */
+				late->due_ns = now + 100000;
 			if (link->delay_ns == 0)
 				break;
 			at = &late->next;

@@ -35,6 +35,8 @@ typedef struct net_shared {
 	_Atomic uint32_t arrived[256], aborted[NET_TEST_RANKS];
 	unsigned char addresses[NET_TEST_RANKS][TSR_NET_ADDRESS_BYTES];
 	net_seen_t seen[NET_TEST_RANKS];
+	_Atomic uint32_t ends; /* calls of `fail` */
+	net_seen_t end;        /* the first of them */
 } net_shared_t;
 
 typedef struct net_test {
@@ -165,9 +167,13 @@ static inline void net_meet(net_rank_t *me)
 static void net_fail(void *ctx, tsr_status_t status, const char *sentence)
 {
 	net_rank_t *me = ctx;
+	net_shared_t *shared = me->test->shared;
 	me->seen->status = status;
 	snprintf(me->seen->sentence, sizeof me->seen->sentence, "%s", sentence);
-	atomic_store(&me->test->shared->aborted[me->rank], 1);
+	if (atomic_fetch_add(&shared->ends, 1) == 0)
+		shared->end = *me->seen;
+	for (int r = 0; r < me->size; r++) /* as the control plane does */
+		atomic_store(&shared->aborted[r], 1);
 }
 
 /** The path of a file of the build, or of a file beside the tests. */
@@ -249,10 +255,13 @@ static inline int net_rank_main(net_test_t *test, int rank, net_body_t body)
 		return line;
 	net_meet(me);
 	line = net_rank_connect(me);
-	if (line == 0)
+	if (line != 0) {
+		atomic_store(&test->shared->aborted[rank], 1);
+	} else {
 		line = body(me);
-	for (int r = 0; line != 0 && r < me->size; r++) /* nobody waits for this one any more */
-		atomic_store(&test->shared->aborted[r], 1);
+		for (int r = 0; line != 0 && r < me->size; r++) /* nobody waits for this one */
+			atomic_store(&test->shared->aborted[r], 1);
+	}
 	me->seen->dropped = me->net->dropped;
 	net_meet(me);
 	tsr_net_close(me->net);

@@ -16,7 +16,7 @@ enum { FETCH, FLUSH, GET, PUT, PASS_ON, CALLS };
 static const char *const call_names[] = {"in an atomic access", "in a flush", "in a get",
 					 "in a put", "in an atomic access"};
 
-static _Atomic int the_call; /* of all ranks: set before they are forked */
+static int the_call; /* of all ranks: set before they are forked */
 static bool the_peer_dies;
 
 static void call(net_rank_t *me, int which)
@@ -54,7 +54,6 @@ static int meet_and_call(net_rank_t *me)
 	if (me->rank == 2 && the_call == PASS_ON) { /* this one serves rank 0, and calls nobody */
 		while (me->test->shared->seen[0].took_ns == 0)
 			usleep(1000);
-		atomic_store(&me->test->shared->aborted[me->rank], 1); /* nor for rank 1 */
 		return 0;
 	}
 	usleep(20000);
@@ -77,21 +76,22 @@ static void run_with_one_less(net_test_t *test)
 	(void)net_wait(pids[1]);
 }
 
-/** Expects that a rank ended in time, because of rank 1. */
-static void expect_named(const net_test_t *test, int rank, bool dead)
+/** Expects that all ended in time, because of rank 1. */
+static void expect_named(const net_test_t *test, bool dead)
 {
-	const net_seen_t *seen = &test->shared->seen[rank];
-	const bool lost = dead && seen->status == TSR_ERR_PEER_LOST;
-	cr_expect(seen->status == TSR_ERR_TIMEOUT || lost, "rank %d, call %d: %s", rank,
-		  (int)the_call, tsr_status_name(seen->status));
-	cr_expect(strstr(seen->sentence, "rank 1 on node 1") != NULL, "call %d: %s", (int)the_call,
-		  seen->sentence);
-	cr_expect(lost || strstr(seen->sentence, call_names[the_call]) != NULL, "%s",
-		  seen->sentence);
-	cr_expect(seen->took_ns < 20 * test->deadline_ns, "call %d: %llu ns", (int)the_call,
-		  (unsigned long long)seen->took_ns);
-	cr_expect(dead || seen->took_ns >= test->deadline_ns, "call %d: %llu ns", (int)the_call,
-		  (unsigned long long)seen->took_ns);
+	const net_seen_t *end = &test->shared->end;
+	const bool lost = dead && end->status == TSR_ERR_PEER_LOST;
+	cr_expect(end->status == TSR_ERR_TIMEOUT || lost, "call %d: %s", the_call,
+		  tsr_status_name(end->status));
+	cr_expect(strstr(end->sentence, "rank 1 on node 1") != NULL, "call %d: %s", the_call,
+		  end->sentence);
+	cr_expect(lost || strstr(end->sentence, call_names[the_call]) != NULL, "%s", end->sentence);
+	for (int r = 0; r < test->size; r++)
+		cr_expect(test->shared->seen[r].took_ns < 20 * test->deadline_ns,
+			  "rank %d, call %d: %llu ns", r, the_call,
+			  (unsigned long long)test->shared->seen[r].took_ns);
+	cr_expect(dead || test->shared->seen[0].took_ns >= test->deadline_ns / 2,
+		  "call %d: %llu ns", the_call, (unsigned long long)test->shared->seen[0].took_ns);
 }
 
 static void lose_one(bool dies)
@@ -104,9 +104,7 @@ static void lose_one(bool dies)
 			the_call = i;
 			net_test_begin(&test);
 			run_with_one_less(&test);
-			expect_named(&test, 0, dies);
-			if (i != PASS_ON)
-				expect_named(&test, 2, dies);
+			expect_named(&test, dies);
 			net_test_end(&test);
 		}
 	}
@@ -203,15 +201,18 @@ Test(net_ends, who_never_connects_is_named, .timeout = 120)
 			if (r == 1 && pids[r] == 0)
 				exit(only_open(&test, 1));
 		}
-		for (int r = 0; r < 3; r += 2) {
+		int named = 0;
+		for (int r = 0; r < 3; r += 2) { /* the later of both may miss the other, too */
 			cr_expect_eq(net_wait(pids[r]), 2);
 			const net_seen_t *seen = &test.shared->seen[r];
-			cr_expect_eq(seen->status, TSR_ERR_PEER_LOST, "%s", seen->sentence);
-			cr_expect(strstr(seen->sentence, "rank 1 on node 1") != NULL, "%s",
-				  seen->sentence);
-			cr_expect(strstr(seen->sentence, "rank 2 on") == NULL || r == 2, "%s",
-				  seen->sentence);
+			cr_expect(seen->status == TSR_ERR_PEER_LOST ||
+					  seen->status == TSR_ERR_ABORTED,
+				  "%s", seen->sentence);
+			named += seen->status == TSR_ERR_PEER_LOST &&
+				 strstr(seen->sentence, "from rank 1 on node 1: look") != NULL;
 		}
+		cr_expect(named > 0, "%s; %s", test.shared->seen[0].sentence,
+			  test.shared->seen[2].sentence);
 		kill(pids[1], SIGKILL);
 		(void)net_wait(pids[1]);
 		net_test_end(&test);
