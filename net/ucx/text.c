@@ -33,7 +33,8 @@ static void append_device(const char *at, const char *end, char *text, size_t by
 	const int device = (int)strcspn(slash + 1, ". \n");
 	snprintf(piece, sizeof piece, ", %.*s over %.*s", (int)(slash - begin), begin, device,
 		 slash + 1);
-	if (strstr(text, piece) == NULL)
+	/* what stays within a node has "memory" for a device */
+	if (strstr(text, piece) == NULL && strncmp(slash + 1, "memory", 6) != 0)
 		append(text, bytes, piece);
 }
 

@@ -16,8 +16,17 @@ static const char file_name[] = "libtessera-net-ucx.so";
  * program that has it in itself: in a build, beside an installed library, and
  * below the prefix of an installed command.
  */
-static const char *const folders[] = {"plugins", "tessera/plugins", "../lib/tessera/plugins",
-				      "../lib64/tessera/plugins"};
+static const char *const folders[] = {
+	"plugins",
+	"tessera/plugins",
+	"../lib/tessera/plugins",
+	"../lib64/tessera/plugins",
+#if defined __x86_64__
+	"../lib/x86_64-linux-gnu/tessera/plugins",
+#elif defined __aarch64__
+	"../lib/aarch64-linux-gnu/tessera/plugins",
+#endif
+};
 enum { FOLDERS = sizeof folders / sizeof *folders };
 
 /** The folder of this library or program, whatever links lead to it. */

@@ -17,6 +17,10 @@ if [ -e "$BUILD/libtessera.so" ]; then
 	seen "what the shared library loads, or why not" \
 		'^  plug-in (cuda|hip) +([1-9] device|no device: (the backend .(cuda|hip). is a plug-in, and there is no /|there is no|the NVIDIA driver|HIP.s NVIDIA|the HIP runtime|(CUDA|HIP|ROCR)_VISIBLE|the GPU))' 2
 fi
+if [ -e "$BUILD/plugins/libtessera-net-ucx.so" ]; then
+	seen "what carries messages between nodes" \
+		'^  UCX [0-9]+\.[0-9]+\.[0-9]+, .* over .*; memory: host' 1
+fi
 seen "a kernel with its variant" 'gas_fused_sequential +bf16_16x16x16 '
 seen "a kernel without variants" '^  perf_put '
 prints "the environment" '^TESSERA_HEAP_SIZE ' tessera info settings
@@ -27,6 +31,9 @@ grep -q 'do-not-say-it' "$TAP_FILES/out"
 verdict $? "nor anywhere else"
 prints "properties that were set" ' 17 resident blocks' \
 	env TESSERA_CPUEMU_RESIDENT_BLOCKS=17 tessera info
+
+prints "what a network lacks" '^  none: a world over several nodes needs UCX: /nowhere' \
+	env TESSERA_NET_PLUGIN=/nowhere tessera info network
 
 # ---- sections, filters, and files
 
@@ -52,11 +59,13 @@ prints "a word that is nowhere" '' tessera info --filter no-such-word
 [ ! -s "$TAP_FILES/out" ]
 verdict $? "prints nothing" "$(cat "$TAP_FILES/out")"
 prints "JSON" '' env TESSERA_SECRET=do-not-say-it tessera info --json - \
-	build backends plugins kernels settings
+	build backends plugins network kernels settings
 python3 - "$TAP_FILES/out" <<'END'
 import json, sys
 all = json.load(open(sys.argv[1]))
-assert list(all) == ["build", "backends", "plugins", "kernels", "settings"], list(all)
+assert list(all) == ["build", "backends", "plugins", "network", "kernels", "settings"], list(
+    all
+)
 assert [row["name"] for row in all["plugins"]] in ([], ["cuda", "hip"]), all["plugins"]
 cpu = next(row for row in all["backends"] if row["name"] == "cpuemu")
 assert cpu["devices"] == 1 and cpu["resident_blocks"] > 0 and cpu["figures"] == "cpuemu", cpu

@@ -16,13 +16,15 @@ static const char help[] =
 	"\n"
 	"Shows what this build and this machine offer.\n"
 	"\n"
-	"sections (without one: build, backends, plugins and kernels):\n"
+	"sections (without one: all but settings):\n"
 	"  build      version, commit, compiler, and where headers and libraries are\n"
 	"  backends   the backends with their devices, or why they have none; the\n"
 	"             properties of a device, and the machine by whose figures workloads\n"
 	"             choose tiles and blocks\n"
 	"  plugins    the same for libtessera.so, which loads backends of GPUs when a\n"
 	"             program runs: which it found, and why one was not\n"
+	"  network    what carries messages between nodes, its version, transports and\n"
+	"             types of memory; or why there is none\n"
 	"  kernels    the kernels in this executable with their variants and device code\n"
 	"  settings   the environment variables that the library reads, with values,\n"
 	"             defaults and meanings\n"
@@ -47,7 +49,7 @@ typedef struct section {
 } section_t;
 
 typedef struct job {
-	section_t sections[6]; /* the last one has no name */
+	section_t sections[7]; /* the last one has no name */
 	const char *filter, *json, *csv;
 	int asked;
 } job_t;
@@ -176,7 +178,7 @@ static int ask(job_t *job, const char *name)
 	return near ? tool_misuse("info", "unknown section '%s'; did you mean '%s'?", name, near)
 		    : tool_misuse("info",
 				  "unknown section '%s'; there are build, backends, plugins, "
-				  "kernels and settings",
+				  "network, kernels and settings",
 				  name);
 }
 
@@ -210,6 +212,7 @@ int tsr_cmd_info(int argc, char **argv)
 			     {"build", info_build, info_print_build, .unasked = true},
 			     {"backends", info_backends, info_print_backends, .unasked = true},
 			     {"plugins", info_plugins, info_print_plugins, .unasked = true},
+			     {"network", info_network, info_print_network, .unasked = true},
 			     {"kernels", info_kernels, info_print_kernels, .unasked = true},
 			     {"settings", info_settings, info_print_settings, .unasked = false},
 		     }};

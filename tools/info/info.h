@@ -13,6 +13,7 @@
 json_t *info_build(bool *failed);
 json_t *info_backends(bool *failed);
 json_t *info_plugins(bool *failed);
+json_t *info_network(bool *failed);
 json_t *info_kernels(bool *failed);
 json_t *info_settings(bool *failed);
 
@@ -20,6 +21,7 @@ json_t *info_settings(bool *failed);
 void info_print_build(const json_t *rows);
 void info_print_backends(const json_t *rows);
 void info_print_plugins(const json_t *rows);
+void info_print_network(const json_t *rows);
 void info_print_kernels(const json_t *rows);
 void info_print_settings(const json_t *rows);
 
