@@ -155,15 +155,15 @@ def commit():
     return told.stdout.strip() or "unknown"
 
 
-def install_aliases(env, names, built):
+def install_aliases(env, names, built, plugins):
     """
-    `scons install` and `scons uninstall`: install/install with this build's files. `scons
-    installation` makes these alone.
+    `scons install` and `scons uninstall`: install/install with this build's files, and those of its
+    plug-ins that are named. `scons installation` makes these alone.
     """
     keep = "" if env["strip"] else " --no-strip"
     run = (
         "@install/install --build $BUILD_PATH --prefix '$PREFIX' --destdir '$DESTDIR' --libdir"
-        f" '$LIBDIR' --plugins '{','.join(env['HOSTED'])}'{keep}"
+        f" '$LIBDIR' --plugins '{','.join(plugins)}'{keep}"
     )
     local = env.Clone(BUILD_PATH=env.Dir("$BUILD").path)
     install, uninstall, installation = names

@@ -32,11 +32,6 @@ typedef struct tsr_carrier_events {
 	/* a message; both parts may be read until it returns, and have any alignment */
 	void (*arrived)(void *ctx, const void *header, size_t header_bytes, const void *data,
 			size_t data_bytes);
-	/* A message whose data have not been moved yet: asks where to. Null: nowhere, they are
-	 * not wanted. Otherwise `placed` follows, with *mark_out, when they are there. */
-	void *(*place)(void *ctx, const void *header, size_t header_bytes, size_t data_bytes,
-		       void **mark_out);
-	void (*placed)(void *ctx, void *mark);
 	/* header and data of a message that was sent with `mark` may be reused */
 	void (*sent)(void *ctx, void *mark);
 	/* no message can be sent to that peer any more; or (-1) to any */

@@ -79,20 +79,6 @@ void tsr_net_mourn(tsr_net_t *net)
 		net->settings.node_of[net->settings.rank], net->lost_why);
 }
 
-/** A message whose data are not here yet: none is asked for. */
-static void *place(void *ctx, const void *header, size_t header_bytes, size_t data_bytes,
-		   void **mark_out)
-{
-	(void)header, (void)header_bytes, (void)data_bytes, (void)mark_out;
-	((tsr_net_t *)ctx)->dropped++;
-	return NULL;
-}
-
-static void placed(void *ctx, void *mark)
-{
-	(void)ctx, (void)mark;
-}
-
 /* ------------------------------------------------------------------ open */
 
 static void free_net(tsr_net_t *net)
@@ -153,7 +139,7 @@ tsr_status_t tsr_net_open_over(const tsr_net_settings_t *settings, const tsr_car
 		.rank = settings->rank,
 		.size = settings->size,
 		.interface = settings->interface,
-		.events = {net, tsr_net_arrived, place, placed, tsr_net_sent, lost}};
+		.events = {net, tsr_net_arrived, tsr_net_sent, lost}};
 	if (!carrier->open(&wanted, &net->link, why, sizeof why)) {
 		free_net(net);
 		return tsr_error(TSR_ERR_SYSTEM, "%s cannot use the network: %s", carrier->name,

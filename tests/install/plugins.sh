@@ -31,11 +31,16 @@ END
 try gcc -std=c11 -I"$there/include" -I"$there/include/tessera/ports" "$TAP_FILES/list.c" \
 	-o "$TAP_FILES/list" -L"$there/lib" -ltessera -Wl,-rpath,"$there/lib"
 verdict "$code" "a program that asks for backends" "exit code $code"
-for name in $made; do # of the build: loaded, whatever this machine lacks
+for name in $(printf '%s\n' $made | grep -v '^net-'); do # of the build: loaded, whatever this machine lacks
 	try "$TAP_FILES/list"
 	seen "the plug-in $name is loaded" \
 		"^$name: ([1-9]|0 .*(driver|runtime|VISIBLE|GPU|platform))" 1
 done
+
+if [ -e "$folder/libtessera-net-ucx.so" ]; then
+	prints "the installed command finds what carries messages between nodes" '^  UCX [0-9]' \
+		"$there/bin/tessera" info network
+fi
 
 # plugin FLAG...: makes one in the place of cuda's.
 plugin() {

@@ -57,9 +57,9 @@ def python_with_venv():
 
 
 def plugins():
-    """The backends that the build has as plug-ins."""
+    """The names of the build's plug-ins: backends, and what carries messages between nodes."""
     paths = glob.glob(os.path.join(os.environ["BUILD"], "plugins", "libtessera-*.so"))
-    return [re.search(r"-(\w+)\.so$", path)[1] for path in sorted(paths)]
+    return [re.search(r"/libtessera-([\w-]+)\.so$", path)[1] for path in sorted(paths)]
 
 
 def try_wheel(wheel, folder):
