@@ -82,7 +82,8 @@ typedef struct tsr_carrier {
 
 	/**
 	 * Prepares sleeping: true if the descriptor will be readable as soon as there is something
-	 * to do; false if there is already.
+	 * to do; false if there is already. Messages may be sent meanwhile, without another call
+	 * of this.
 	 */
 	bool (*arm)(tsr_carrier_link_t *link);
 

@@ -135,13 +135,17 @@ void tsr_net_leave(tsr_net_t *net)
 
 /* ------------------------------------------------------------------ the proxy thread */
 
-/** Sleeps, and returns with the lock. The caller has set `asleep`. */
-static void sleep_until_needed(tsr_net_t *net)
+/**
+ * Sleeps, and returns with the lock. The caller has set `asleep`. Returns
+ * whether something woke it before the heartbeat.
+ */
+static bool sleep_until_needed(tsr_net_t *net)
 {
 	struct epoll_event events[2];
 	uint64_t rung;
+	int woken;
 	for (;;) {
-		(void)epoll_wait(net->epoll, events, 2, HEARTBEAT_MS);
+		woken = epoll_wait(net->epoll, events, 2, HEARTBEAT_MS);
 		if (tsr_net_try(net))
 			break;
 		/* seq_cst: either the holder sees this as it leaves, and rings, or it has left */
@@ -152,6 +156,7 @@ static void sleep_until_needed(tsr_net_t *net)
 	net->asleep = false;
 	net->muted = true;
 	(void)tsr_fd_read(net->bell, &rung, sizeof rung);
+	return woken > 0;
 }
 
 /** Sleeps if there is nothing to do; has the lock before and after. */
@@ -162,7 +167,8 @@ static void rest(tsr_net_t *net)
 	net->asleep = true;
 	listen_to_carrier(net, !tsr_net_is_over(net));
 	tsr_net_leave(net);
-	sleep_until_needed(net);
+	if (!sleep_until_needed(net) && tsr_net_serve(net) > 0)
+		net->overslept++;
 }
 
 static void *proxy_main(void *data)

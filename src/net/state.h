@@ -103,7 +103,8 @@ struct tsr_net {
 	int sending;                    /* messages that the carrier has */
 	bool acknowledgements, atomics; /* of this round: some have come; some were applied */
 	uint64_t dropped;               /* messages without a proof */
-	uint64_t lost_since_ns;         /* 0: the carrier reaches all peers */
+	uint64_t overslept;     /* how often there was work that had not woken the proxy thread */
+	uint64_t lost_since_ns; /* 0: the carrier reaches all peers */
 	int lost_rank;
 	char lost_why[64];
 	tsr_net_sending_t *free_sendings, *free_staged, *made_sendings;

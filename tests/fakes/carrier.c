@@ -76,6 +76,20 @@ static uint64_t draw_due(tsr_carrier_link_t *link)
 	return now + draw(link) % link->delay_ns;
 }
 
+/** Sets the timer to the next message that is due. Returns false if one is. */
+static bool set_timer(tsr_carrier_link_t *link)
+{
+	uint64_t due_ns = link->found ? link->found->due_ns : UINT64_MAX;
+	for (const late_t *late = link->late; late != NULL; late = late->next)
+		due_ns = late->due_ns < due_ns ? late->due_ns : due_ns;
+	struct itimerspec at = {.it_value = {0, 0}};
+	if (due_ns != UINT64_MAX)
+		at.it_value = (struct timespec){(time_t)(due_ns / 1000000000u),
+						(long)(due_ns % 1000000000u)};
+	timerfd_settime(link->timer, TFD_TIMER_ABSTIME, &at, NULL);
+	return due_ns > now_ns();
+}
+
 /* ------------------------------------------------------------------ sending */
 
 /** Returns false if there is no room; `*gone_out`: the peer is not there. */
@@ -124,6 +138,7 @@ static tsr_carrier_sent_t send_message(tsr_carrier_link_t *link, int peer, const
 		end = &(*end)->next;
 	*late = made;
 	*end = late;
+	(void)set_timer(link); /* the link may be armed */
 	return TSR_CARRIER_SENDING;
 }
 
@@ -199,20 +214,9 @@ static int descriptor(const tsr_carrier_link_t *link)
 	return link->epoll;
 }
 
-/** Sets the timer to the next message that is due. */
 static bool arm(tsr_carrier_link_t *link)
 {
-	uint64_t due_ns = link->found ? link->found->due_ns : UINT64_MAX;
-	for (const late_t *late = link->late; late != NULL; late = late->next)
-		due_ns = late->due_ns < due_ns ? late->due_ns : due_ns;
-	if (due_ns <= now_ns())
-		return false;
-	struct itimerspec at = {.it_value = {0, 0}};
-	if (due_ns != UINT64_MAX)
-		at.it_value = (struct timespec){(time_t)(due_ns / 1000000000u),
-						(long)(due_ns % 1000000000u)};
-	timerfd_settime(link->timer, TFD_TIMER_ABSTIME, &at, NULL);
-	return true;
+	return set_timer(link);
 }
 
 /* ------------------------------------------------------------------ the link */

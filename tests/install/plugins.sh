@@ -38,8 +38,8 @@ for name in $(printf '%s\n' $made | grep -v '^net-'); do # of the build: loaded,
 done
 
 if [ -e "$folder/libtessera-net-ucx.so" ]; then
-	prints "the installed command finds what carries messages between nodes" '^  UCX [0-9]' \
-		"$there/bin/tessera" info network
+	prints "the installed command finds what carries messages between nodes" \
+		'^  UCX [0-9]' "$there/bin/tessera" info network
 fi
 
 # plugin FLAG...: makes one in the place of cuda's.

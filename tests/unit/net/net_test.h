@@ -27,7 +27,7 @@ enum { NET_TEST_RANKS = 8, NET_HEAP_BYTES = 4 << 20, NET_SENTENCE_BYTES = 1024 }
 typedef struct net_seen {
 	tsr_status_t status; /* of the world's end, or of opening */
 	char sentence[NET_SENTENCE_BYTES];
-	uint64_t took_ns, dropped, value;
+	uint64_t took_ns, value;
 } net_seen_t;
 
 /** What ranks share beside the data plane. */
@@ -262,7 +262,12 @@ static inline int net_rank_main(net_test_t *test, int rank, net_body_t body)
 		for (int r = 0; line != 0 && r < me->size; r++) /* nobody waits for this one */
 			atomic_store(&test->shared->aborted[r], 1);
 	}
-	me->seen->dropped = me->net->dropped;
+	/* by chance work may come just then; a waker that is forgotten is missed again and again */
+	if (line == 0 && me->net->overslept > 2) {
+		fprintf(stderr, "rank %d: nobody woke the proxy thread %d times\n", rank,
+			(int)me->net->overslept);
+		line = __LINE__;
+	}
 	net_meet(me);
 	tsr_net_close(me->net);
 	munmap(me->heap, NET_HEAP_BYTES);

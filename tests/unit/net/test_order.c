@@ -76,7 +76,7 @@ Test(net_order, atomics_of_all_widths, .timeout = 300)
 	run_all(all_sizes, widths);
 }
 
-enum { ADDS = 300, THREADS = 4 };
+enum { ADDS = 300, THREADS = 4, PULSES = 1500 };
 
 typedef struct adder {
 	net_rank_t *me;
@@ -166,6 +166,53 @@ static int in_order(net_rank_t *me)
 Test(net_order, atomics_of_a_rank_happen_in_its_order, .timeout = 300)
 {
 	run_all(all_sizes, in_order);
+}
+
+typedef struct pulser {
+	net_rank_t *me;
+	_Atomic uint64_t *round; /* that all begin together */
+	pthread_t id;
+} pulser_t;
+
+/** One update a round, and no other call that would take it along. */
+static void *pulse(void *data)
+{
+	pulser_t *pulser = data;
+	for (uint64_t i = 1; i <= PULSES; i++) {
+		while (atomic_load(pulser->round) < i && !tsr_net_is_over(pulser->me->net))
+			sched_yield();
+		tsr_net_update(pulser->me->net, 1, net_word(COUNT, NET_ADD, 1), false);
+	}
+	return NULL;
+}
+
+/** No command is left behind where several threads submit at one time, and then none does. */
+static int pulses(net_rank_t *me)
+{
+	pulser_t pulsers[THREADS];
+	_Atomic uint64_t round = 0;
+	for (int t = 0; t < THREADS && me->rank == 0; t++) {
+		pulsers[t] = (pulser_t){.me = me, .round = &round};
+		NEED(pthread_create(&pulsers[t].id, NULL, pulse, &pulsers[t]) == 0);
+	}
+	for (uint64_t i = 1; i <= PULSES && me->rank < 2; i++) {
+		if (me->rank == 0) {
+			atomic_store(&round, i);
+			NEED(net_await(me, FLAG, i) == 0);
+		} else {
+			NEED(net_await(me, COUNT, i * THREADS) == 0);
+			tsr_net_update(me->net, 0, net_word(FLAG, NET_SET, i), false);
+		}
+	}
+	for (int t = 0; t < THREADS && me->rank == 0; t++)
+		pthread_join(pulsers[t].id, NULL);
+	return 0;
+}
+
+Test(net_order, no_command_is_left_behind, .timeout = 300)
+{
+	static const int pair[] = {2, 0};
+	run_all(pair, pulses);
 }
 
 /* ------------------------------------------------------------------ releases */
