@@ -31,7 +31,8 @@ END
 try gcc -std=c11 -I"$there/include" -I"$there/include/tessera/ports" "$TAP_FILES/list.c" \
 	-o "$TAP_FILES/list" -L"$there/lib" -ltessera -Wl,-rpath,"$there/lib"
 verdict "$code" "a program that asks for backends" "exit code $code"
-for name in $(printf '%s\n' $made | grep -v '^net-'); do # of the build: loaded, whatever this machine lacks
+# backends of the build: loaded, whatever this machine lacks
+for name in $(printf '%s\n' $made | grep -v '^net-'); do
 	try "$TAP_FILES/list"
 	seen "the plug-in $name is loaded" \
 		"^$name: ([1-9]|0 .*(driver|runtime|VISIBLE|GPU|platform))" 1
