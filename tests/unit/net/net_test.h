@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -297,9 +298,10 @@ static inline pid_t net_fork(net_test_t *test, int rank, net_body_t body)
 {
 	fflush(NULL);
 	const pid_t pid = fork();
-	if (pid == 0)
-		exit(net_rank_main(test, rank, body) == 0 ? 0 : 2);
-	return pid;
+	if (pid != 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* no rank outlives a test that is ended */
+	exit(net_rank_main(test, rank, body) == 0 ? 0 : 2);
 }
 
 /** Exit code of a process, 128 + signal where one killed it. */
