@@ -183,6 +183,7 @@ static inline const char *net_build_file(const char *name, char path[4096])
 	const ssize_t length = readlink("/proc/self/exe", path, 4095);
 	path[length > 0 ? length : 0] = '\0';
 	char *tests = strstr(path, "/tests/unit/");
+	tests = tests != NULL ? tests : strstr(path, "/tests/speed/");
 	if (tests != NULL)
 		snprintf(tests, 4096 - (size_t)(tests - path), "/%s", name);
 	return path;
