@@ -96,7 +96,7 @@ static tsr_carrier_sent_t send_message(tsr_carrier_link_t *link, int rank, const
 					   .flags = UCP_AM_SEND_FLAG_EAGER,
 					   .cb.send = complete,
 					   .user_data = mark};
-	if (peer->lost)
+	if (peer->lost || peer->endpoint == NULL)
 		return TSR_CARRIER_FAILED;
 	const ucs_status_ptr_t answer =
 		ucp_am_send_nbx(peer->endpoint, MESSAGE, header, header_bytes, data, bytes, &param);

@@ -324,7 +324,8 @@ void tsr_net_close(tsr_net_t *net)
 	tsr_net_thread_stop(net);
 	while (!tsr_net_try(net))
 		sched_yield();
-	take_leave(net);
+	if (net->memory.atomic != NULL) /* otherwise it was never connected */
+		take_leave(net);
 	net->carrier->close(net->link);
 	free_sendings(net->made_sendings);
 	free_pending(net->pending);
