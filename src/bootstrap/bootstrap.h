@@ -29,6 +29,16 @@ typedef struct tsr_job {
 	/* "tessera run", "torchrun", "Open MPI", "PMI", "Slurm", "unique id", "none" */
 	const char *launcher;
 	bool by_id; /* ranks join by tsr_world_create_by_id, and not by tsr_init */
+	/* The ranks are on several nodes, so far as the launcher knows. False: what follows is not
+	 * used. */
+	bool several;
+	/* Ranks that share a node say the same, others another number where they may be on one
+	 * machine. tsr_boot_node is another number: it counts nodes by their ranks. */
+	int node;
+	int local_rank; /* 0: the lowest rank of its node, which is its keeper */
+	char root[256]; /* HOST:PORT: where rank 0 listens for the keepers of the other nodes */
+	int root_fd;    /* rank 0: a socket that listens there already; 0: none */
+	char interface[64]; /* rank 0: the interface or address to listen at; "": that of `root` */
 } tsr_job_t;
 
 /**
@@ -85,6 +95,19 @@ void tsr_boot_quiesce(tsr_boot_t *boot);
 
 /** The call by which ranks join, for sentences: "tsr_init". */
 const char *tsr_boot_call(const tsr_boot_t *boot);
+
+/**
+ * The node of a rank: 0 to tsr_boot_nodes - 1, counted by the lowest ranks of
+ * nodes. Rank 0 is on node 0. Valid after the first exchange.
+ */
+int tsr_boot_node(const tsr_boot_t *boot, int rank);
+int tsr_boot_nodes(const tsr_boot_t *boot);
+
+/**
+ * Where rank 0 listens for the other nodes, for a log; "" on all other ranks,
+ * and in a world of one node.
+ */
+const char *tsr_boot_listens(const tsr_boot_t *boot);
 
 int tsr_boot_rank(const tsr_boot_t *boot);
 int tsr_boot_size(const tsr_boot_t *boot);
@@ -176,8 +199,9 @@ tsr_status_t tsr_meeting_broadcast(tsr_meeting_t *meeting, const char *call, con
 				   void *data, size_t size_bytes, int root);
 
 /**
- * Gathers one descriptor of each rank (-1: none) over the sockets. The caller
- * closes fds_out[r]. Collective.
+ * Gathers one descriptor of each rank of this node (-1: none) over the sockets;
+ * fds_out[r] of a rank on another node is -1. The caller closes fds_out[r].
+ * Collective, also among nodes.
  */
 tsr_status_t tsr_boot_exchange_fds(tsr_boot_t *boot, int fd, int *fds_out);
 
@@ -209,7 +233,7 @@ tsr_status_t tsr_boot_abort_status(const tsr_boot_t *boot, const char **sentence
  */
 tsr_status_t tsr_boot_ended(const tsr_boot_t *boot);
 
-/** A rank that has ended without leaving, or -1. */
+/** A rank of this node that has ended without leaving, or -1. */
 int tsr_boot_lost_rank(tsr_boot_t *boot);
 
 /**

@@ -13,6 +13,7 @@
 #include "src/base/os/futex.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
+#include "src/bootstrap/nodes/relay.h"
 
 tsr_status_t tsr_control_map(int fd, tsr_control_t **control_out)
 {
@@ -39,21 +40,27 @@ static void wake_everybody(tsr_control_t *control)
 	}
 }
 
-static void end_world(tsr_boot_t *boot, tsr_status_t status, int exit_code, const char *sentence)
+void tsr_control_end(tsr_control_t *control, const tsr_end_t *end)
 {
-	tsr_control_t *control = boot->control;
 	uint32_t nobody = 0;
 	/* relaxed: only decides who writes */
 	if (!atomic_compare_exchange_strong_explicit(&control->end_claimed, &nobody, 1,
 						     memory_order_relaxed, memory_order_relaxed))
 		return;
-	control->end_status = status;
-	control->end_rank = boot->rank;
-	control->end_code = exit_code;
-	snprintf(control->end_sentence, sizeof control->end_sentence, "%s", sentence);
+	control->end = *end;
 	/* release: partners are the acquires in tsr_boot_abort_status and tsr_boot_exit_code */
 	atomic_store_explicit(&control->words.aborted, 1, memory_order_release);
 	wake_everybody(control);
+}
+
+static void end_world(tsr_boot_t *boot, tsr_status_t status, int exit_code, const char *sentence)
+{
+	tsr_end_t end = {.status = status, .rank = boot->rank, .code = exit_code};
+	snprintf(end.sentence, sizeof end.sentence, "%s", sentence);
+	if (boot->several)
+		tsr_relay_end_world(boot, &end);
+	else
+		tsr_control_end(boot->control, &end);
 	if (boot->exploration)
 		tsr_executor.abort(boot->exploration, status, exit_code, sentence);
 }
@@ -76,19 +83,19 @@ void tsr_boot_fail(tsr_boot_t *boot, int exit_code)
 
 int tsr_boot_exit_code(const tsr_boot_t *boot)
 {
-	/* acquire: partner is the release in end_world */
+	/* acquire: partner is the release in tsr_control_end */
 	const bool ended =
 		atomic_load_explicit(&boot->control->words.aborted, memory_order_acquire) != 0;
-	return ended && boot->control->end_code != 0 ? boot->control->end_code : EXIT_FAILURE;
+	return ended && boot->control->end.code != 0 ? boot->control->end.code : EXIT_FAILURE;
 }
 
 tsr_status_t tsr_boot_abort_status(const tsr_boot_t *boot, const char **sentence_out)
 {
-	/* acquire: partner is the release in end_world; after it the sentence does not change */
+	/* acquire: partner is the release in tsr_control_end; after it the sentence does not change */
 	if (atomic_load_explicit(&boot->control->words.aborted, memory_order_acquire) == 0)
 		return TSR_OK;
-	*sentence_out = boot->control->end_sentence;
-	return (tsr_status_t)boot->control->end_status;
+	*sentence_out = boot->control->end.sentence;
+	return (tsr_status_t)boot->control->end.status;
 }
 
 tsr_status_t tsr_boot_ended(const tsr_boot_t *boot)
@@ -99,7 +106,7 @@ tsr_status_t tsr_boot_ended(const tsr_boot_t *boot)
 		return TSR_OK;
 	const bool everybodys = status == TSR_ERR_TIMEOUT || status == TSR_ERR_PEER_LOST ||
 				status == TSR_ERR_MISMATCH || status == TSR_ERR_CONFIG;
-	return tsr_error(everybodys || boot->control->end_rank == boot->rank ? status
+	return tsr_error(everybodys || boot->control->end.rank == boot->rank ? status
 									     : TSR_ERR_ABORTED,
 			 "%s", sentence);
 }
@@ -139,21 +146,30 @@ bool tsr_boot_claim_report(tsr_boot_t *boot, const char *sentence)
 	return true; /* more different sentences than anybody reads: rather twice than never */
 }
 
-void tsr_boot_keep_wait_record(tsr_boot_t *boot, const tsr_wait_record_t *record)
+int tsr_control_keep_record(tsr_control_t *control, const tsr_wait_record_t *record)
 {
-	tsr_control_t *control = boot->control;
 	/* relaxed: hands out entries; `ready` orders their content. A load first, so that the count
 	 * cannot wrap. */
 	if (atomic_load_explicit(&control->wait_records_taken, memory_order_relaxed) >=
 	    TSR_WAIT_RECORDS)
-		return;
+		return -1;
 	const uint32_t index =
 		atomic_fetch_add_explicit(&control->wait_records_taken, 1, memory_order_relaxed);
 	if (index >= TSR_WAIT_RECORDS)
-		return;
+		return -1;
 	control->wait_records[index].record = *record;
 	/* release: partner is the acquire in tsr_boot_wait_record */
 	atomic_store_explicit(&control->wait_records[index].ready, 1, memory_order_release);
+	return (int)index;
+}
+
+void tsr_boot_keep_wait_record(tsr_boot_t *boot, const tsr_wait_record_t *record)
+{
+	const int64_t number = tsr_event_claim(boot);
+	const int index = tsr_control_keep_record(boot->control, record);
+	const tsr_event_t event = {
+		.kind = TSR_EVENT_WAIT_RECORD, .rank = boot->rank, .place = index};
+	tsr_event_tell(boot, number, &event);
 }
 
 /**
@@ -169,7 +185,7 @@ static bool await_record(const tsr_boot_t *boot, int index)
 		    atomic_load_explicit(&control->wait_records_taken, memory_order_relaxed))
 		return false;
 	for (int i = 0; i < 1000; i++) {
-		/* acquire: partner is the release in tsr_boot_keep_wait_record */
+		/* acquire: partner is the release in tsr_control_keep_record */
 		if (atomic_load_explicit(&control->wait_records[index].ready, memory_order_acquire))
 			return true;
 		tsr_sleep_until(tsr_now_ns() + 1000000);

@@ -11,13 +11,14 @@
 
 #include "backend.h"
 #include "src/bootstrap/bootstrap.h"
+#include "src/bootstrap/nodes/event.h"
 #include "src/bootstrap/wire/door.h"
 
 /**
  * Raised with every change of tsr_control_t, because ranks of two builds must
  * not share a segment.
  */
-#define TSR_CONTROL_ABI 3u
+#define TSR_CONTROL_ABI 4u
 
 enum {
 	TSR_CALL_LENGTH = 48,
@@ -71,6 +72,7 @@ struct tsr_meeting {
 	uint32_t round;     /* the last round in which this rank arrived */
 	size_t chunk_bytes; /* payload of a member in one round */
 	int32_t place;      /* its first unit */
+	bool far;           /* some members may be on other nodes, which must be told */
 };
 
 /*
@@ -95,7 +97,16 @@ typedef struct tsr_control_member {
 	_Atomic uint32_t fds_taken; /* futex: the last one in which this rank received them */
 	_Atomic uint32_t quiet;     /* not 0: this rank has called tsr_boot_quiesce */
 	_Atomic int32_t pid;        /* its process number, in its own namespace */
+	_Atomic int32_t keeper;     /* the lowest rank of its node; written before `state` */
 } tsr_control_member_t;
+
+/** Why a world has ended. */
+typedef struct tsr_end {
+	int32_t status;
+	int32_t rank; /* the rank that ended it */
+	int32_t code; /* exit code of the rank that ended it by failing, else 0 */
+	char sentence[TSR_SENTENCE_LENGTH];
+} tsr_end_t;
 
 /** The segment. Zero at first, as the kernel provides it. */
 typedef struct tsr_control {
@@ -105,12 +116,18 @@ typedef struct tsr_control {
 	/* rank 0 raises it while it lets the others in; only for reports, orders nothing */
 	_Atomic uint32_t door_looks;
 
-	/* not 0: some rank is writing, or has written, the next four members */
+	/* not 0: some rank is writing, or has written, `end` */
 	_Alignas(64) _Atomic uint32_t end_claimed;
-	int32_t end_status;
-	int32_t end_rank; /* the rank that ended the world */
-	int32_t end_code; /* exit code of the rank that ended the world by failing, else 0 */
-	char end_sentence[TSR_SENTENCE_LENGTH];
+	tsr_end_t end;
+
+	/* A world on several nodes; on one node these are not used. Node 0 decides why it ends: on
+	 * the other nodes, ranks propose, and `end` is what node 0 decided. */
+	int32_t keeper; /* the lowest rank of this node; written before others map the segment */
+	_Atomic uint32_t proposal_claimed; /* as end_claimed */
+	_Atomic uint32_t proposal_ready;
+	tsr_end_t proposal;
+	_Atomic uint32_t relay_gone; /* not 0: nobody passes anything on any more */
+	tsr_event_ring_t events;     /* from this node's ranks to its relay */
 
 	/* hashes of the sentences that were printed; 0: free */
 	_Atomic uint64_t reports[TSR_REPORTS];
@@ -131,7 +148,11 @@ typedef struct tsr_control {
 struct tsr_boot {
 	tsr_control_t *control;
 	int rank, size;
-	bool by_id; /* as in tsr_job_t */
+	bool several; /* the job is on several nodes */
+	int keeper;   /* the lowest rank of this node: it owns the door and the relay */
+	int bell_fd;  /* several nodes: an eventfd that wakes the relay of this node; else -1 */
+	struct tsr_relay *relay; /* the keeper's, of a job on several nodes; else null */
+	bool by_id;              /* as in tsr_job_t */
 	bool in_threads;
 	uint64_t deadline_ns;
 	tsr_meeting_t world;                 /* the meeting of all ranks */
@@ -141,16 +162,17 @@ struct tsr_boot {
 	uint64_t process;                    /* tsr_boot_process */
 	/* number of this rank's calls of tsr_boot_exchange_fds */
 	uint32_t fds_exchanges;
-	tsr_door_t door; /* rank 0: open until all ranks have come in */
+	tsr_door_t door; /* the keeper: open until all ranks have come in */
 	/* when this rank last looked for lost ranks during an exchange of descriptors */
 	uint64_t looked_ns;
-	/* rank 0: number of ranks that have been let in, including itself */
+	/* the keeper: number of ranks that have been let in, including itself */
 	int connected;
-	/* rank 0: sockets to each rank; others: [0] is the one to rank 0; -1: none */
+	/* the keeper: sockets to each rank of its node; others: [0] is the one to it; -1: none */
 	int sockets[TSR_MAX_RANKS];
-	/* rank 0: processes of the ranks that have been let in */
+	/* the keeper: processes of the ranks that have been let in */
 	uint64_t processes[TSR_MAX_RANKS];
-	/* rank 0: their process numbers, and its own, as its PID namespace has them; 0: unknown */
+	/* the keeper: their process numbers, and its own, as its PID namespace has them; 0:
+	 * unknown */
 	pid_t pids[TSR_MAX_RANKS];
 };
 
@@ -169,13 +191,22 @@ tsr_status_t tsr_boot_name_process(unsigned kind, uint64_t *process_out);
 /** Maps the segment behind `fd`, or (-1) new memory of this process. */
 tsr_status_t tsr_control_map(int fd, tsr_control_t **control_out);
 
+/** Ends the world of this segment: the first call decides. Wakes all waiters. */
+void tsr_control_end(tsr_control_t *control, const tsr_end_t *end);
+
+/**
+ * Keeps a wait record. Returns its index, or -1 if there is no room for one
+ * more.
+ */
+int tsr_control_keep_record(tsr_control_t *control, const tsr_wait_record_t *record);
+
 /** Ends a sentence about two worlds that look like one: how to tell them apart. */
 const char *tsr_boot_own_name(const tsr_boot_t *boot);
 
 /** Announces this rank: from now on its end is noticed. */
 tsr_status_t tsr_boot_arrive(tsr_boot_t *boot);
 
-/** Rank 0: lets the other ranks in until all are there. In rendezvous.c. */
+/** The keeper: lets the other ranks of its node in until all are there. In rendezvous.c. */
 tsr_status_t tsr_boot_await_ranks(tsr_boot_t *boot, const char *call, uint64_t begin_ns);
 
 /**
@@ -194,6 +225,21 @@ tsr_status_t tsr_boot_expire_fds(tsr_boot_t *boot);
 
 /** Sets the words of a meeting: the memory from unit `unit` on. */
 void tsr_meeting_place(tsr_meeting_t *meeting, tsr_boot_t *boot, int unit);
+
+/** The slot of a member, for the meeting's round. */
+tsr_control_slot_t *tsr_meeting_slot(const tsr_meeting_t *meeting, int member);
+
+/**
+ * Counts the meeting's member `me` in, in this segment; the last one completes
+ * the round and wakes the others. Its slot is filled.
+ */
+void tsr_meeting_count_in(tsr_meeting_t *meeting);
+
+/**
+ * Counts the member out: the last one returns the place, on the node that gave
+ * it, and clears it on the others.
+ */
+void tsr_meeting_count_out(tsr_meeting_t *meeting);
 
 /** The number of units that a meeting of this many members needs. */
 int tsr_meeting_units(int members, size_t chunk_bytes);
@@ -217,6 +263,20 @@ static inline uint64_t tsr_boot_look_ns(const tsr_boot_t *boot)
 	return 20000000u * (uint64_t)(1 + boot->size / 16);
 }
 
+/** Whether this rank and `rank`, which has arrived, are on different nodes. */
+static inline bool tsr_boot_is_far(const tsr_boot_t *boot, int rank)
+{
+	/* relaxed: the state of the member orders it */
+	return boot->several && atomic_load_explicit(&boot->control->member[rank].keeper,
+						     memory_order_relaxed) != boot->keeper;
+}
+
+/** The socket to `rank` of this node: the keeper has one to each, the others to the keeper. */
+static inline int tsr_boot_socket(const tsr_boot_t *boot, int rank)
+{
+	return boot->sockets[boot->rank == boot->keeper ? rank : 0];
+}
+
 /** The world rank of a member. */
 static inline int tsr_meeting_rank(const tsr_meeting_t *meeting, int member)
 {
@@ -229,6 +289,13 @@ static inline int tsr_meeting_rank(const tsr_meeting_t *meeting, int member)
  */
 int tsr_boot_list_ranks(const bool *chosen, int ranks, char *text, size_t size);
 enum { TSR_RANKS_TEXT = 8 + 5 * TSR_MAX_RANKS };
+
+/**
+ * Writes " on node 1" or " on nodes 0 and 2": where those of `chosen` are.
+ * Nothing in a world of one node. Returns `text`.
+ */
+const char *tsr_boot_on_nodes(const tsr_boot_t *boot, const bool *chosen, char *text, size_t size);
+enum { TSR_NODES_TEXT = 16 + 5 * TSR_MAX_RANKS };
 
 /**
  * Ends the world if a rank that `call` waits for has ended or left. TSR_OK:

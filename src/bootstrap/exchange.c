@@ -27,7 +27,7 @@ static inline void relax(void)
 #endif
 }
 
-static tsr_control_slot_t *slot_of(const tsr_meeting_t *meeting, int member)
+tsr_control_slot_t *tsr_meeting_slot(const tsr_meeting_t *meeting, int member)
 {
 	const size_t slot_bytes = sizeof(tsr_control_slot_t) + meeting->chunk_bytes;
 	const size_t at = tsr_meeting_slots_at(meeting->size) +
@@ -37,7 +37,7 @@ static tsr_control_slot_t *slot_of(const tsr_meeting_t *meeting, int member)
 
 static bool round_complete(const tsr_meeting_t *meeting)
 {
-	/* acquire: partner is the release in come_to_round; what all ranks did before the round
+	/* acquire: partner is the release in tsr_meeting_count_in; what all ranks did before the round
 	 * happens before what follows */
 	return (int32_t)(atomic_load_explicit(&meeting->words->round, memory_order_acquire) -
 			 meeting->round) >= 0;
@@ -54,11 +54,7 @@ static void complete_explored(const tsr_meeting_t *meeting)
 		tsr_executor.settle(meeting->boot->exploration);
 }
 
-/**
- * Counts this rank in; the last one completes the round and wakes the others.
- * Its slot is filled.
- */
-static void come_to_round(tsr_meeting_t *meeting)
+void tsr_meeting_count_in(tsr_meeting_t *meeting)
 {
 	tsr_meeting_words_t *words = meeting->words;
 	tsr_exploration_t *exploration = meeting->boot->exploration;
@@ -67,8 +63,8 @@ static void come_to_round(tsr_meeting_t *meeting)
 	/* relaxed: for reports alone */
 	atomic_store_explicit(tsr_meeting_posted(meeting, meeting->me), meeting->round,
 			      memory_order_relaxed);
-	/* acq_rel: partner is itself on the other ranks; the last one acquires all, and hands them
-	 * on with `round`.
+	/* acq_rel: partner is itself on the other ranks, and on the relay, which counts all far
+	 * ranks in (frame.c); the last one acquires all, and hands them on with `round`.
 	 * Litmus: MP.rmw.diffGPU-ss, then MP.rel.acq.diffGPU-ss */
 	const uint32_t before = atomic_fetch_add_explicit(&words->arrived, 1, memory_order_acq_rel);
 	if (before + 1 != meeting->round * (uint32_t)meeting->size)
@@ -78,6 +74,22 @@ static void come_to_round(tsr_meeting_t *meeting)
 	tsr_futex_wake_all(&words->round);
 	if (exploration)
 		complete_explored(meeting);
+}
+
+/** Counts this rank in, and tells the other nodes if members are there. */
+static void come_to_round(tsr_meeting_t *meeting, size_t payload_bytes)
+{
+	const tsr_event_t event = {.kind = TSR_EVENT_ARRIVED,
+				   .rank = meeting->boot->rank,
+				   .place = meeting->place,
+				   .member = meeting->me,
+				   .members = meeting->size,
+				   .round = meeting->round,
+				   .payload_bytes = (uint32_t)payload_bytes};
+	const int64_t number =
+		meeting->far ? tsr_event_claim(meeting->boot) : TSR_EVENT_UNTOLD;
+	tsr_meeting_count_in(meeting);
+	tsr_event_tell(meeting->boot, number, &event);
 }
 
 /** A short wait for ranks that are on their way. */
@@ -177,7 +189,7 @@ static void describe(const tsr_control_slot_t *slot, bool with_size, char *text,
 static tsr_status_t differ(tsr_meeting_t *meeting, int member, bool same_call, bool same_size)
 {
 	tsr_boot_t *boot = meeting->boot;
-	const tsr_control_slot_t *first = slot_of(meeting, 0), *other = slot_of(meeting, member);
+	const tsr_control_slot_t *first = tsr_meeting_slot(meeting, 0), *other = tsr_meeting_slot(meeting, member);
 	const int ranks[2] = {tsr_meeting_rank(meeting, member), tsr_meeting_rank(meeting, 0)};
 	char theirs[320], ours[320], who[2][TSR_WHO_TEXT], sentence[TSR_SENTENCE_LENGTH];
 	describe(other, same_call && !same_size, theirs, sizeof theirs);
@@ -201,9 +213,9 @@ static tsr_status_t differ(tsr_meeting_t *meeting, int member, bool same_call, b
  */
 static tsr_status_t compare(tsr_meeting_t *meeting)
 {
-	const tsr_control_slot_t *first = slot_of(meeting, 0);
+	const tsr_control_slot_t *first = tsr_meeting_slot(meeting, 0);
 	for (int i = 1; i < meeting->size; i++) {
-		const tsr_control_slot_t *other = slot_of(meeting, i);
+		const tsr_control_slot_t *other = tsr_meeting_slot(meeting, i);
 		const bool same_call = strcmp(first->call, other->call) == 0;
 		const bool same_size = first->size_bytes == other->size_bytes;
 		if (!same_call || !same_size || first->arguments_hash != other->arguments_hash)
@@ -220,7 +232,7 @@ static tsr_control_slot_t *open_round(tsr_meeting_t *meeting, const char *call,
 				      const char *arguments, size_t size_bytes)
 {
 	meeting->round++;
-	tsr_control_slot_t *slot = slot_of(meeting, meeting->me);
+	tsr_control_slot_t *slot = tsr_meeting_slot(meeting, meeting->me);
 	snprintf(slot->call, sizeof slot->call, "%s", call);
 	snprintf(slot->arguments, sizeof slot->arguments, "%s", arguments);
 	slot->arguments_hash = tsr_text_hash(arguments);
@@ -228,9 +240,10 @@ static tsr_control_slot_t *open_round(tsr_meeting_t *meeting, const char *call,
 	return slot;
 }
 
-static tsr_status_t complete_round(tsr_meeting_t *meeting, const char *call, uint64_t begin_ns)
+static tsr_status_t complete_round(tsr_meeting_t *meeting, const char *call, uint64_t begin_ns,
+				   size_t payload_bytes)
 {
-	come_to_round(meeting);
+	come_to_round(meeting, payload_bytes);
 	return await_round(meeting, call, begin_ns);
 }
 
@@ -250,19 +263,20 @@ static tsr_status_t run_rounds(tsr_meeting_t *meeting, const char *call, const c
 		const size_t left = size_bytes - done;
 		const size_t chunk = left < meeting->chunk_bytes ? left : meeting->chunk_bytes;
 		tsr_control_slot_t *slot = open_round(meeting, call, arguments, size_bytes);
-		if (chunk > 0 && (root == EVERYBODY || root == meeting->me))
-			memcpy(slot->payload, mine + done, chunk);
+		const size_t said = root == EVERYBODY || root == meeting->me ? chunk : 0;
+		if (said > 0)
+			memcpy(slot->payload, mine + done, said);
 		tsr_status_t status =
-			complete_round(meeting, call, done == 0 ? begin_ns : tsr_now_ns());
+			complete_round(meeting, call, done == 0 ? begin_ns : tsr_now_ns(), said);
 		if (status == TSR_OK && done == 0)
 			status = compare(meeting);
 		if (status != TSR_OK)
 			return status;
 		for (int i = 0; root == EVERYBODY && chunk > 0 && i < meeting->size; i++)
-			memcpy(all + (size_t)i * size_bytes + done, slot_of(meeting, i)->payload,
+			memcpy(all + (size_t)i * size_bytes + done, tsr_meeting_slot(meeting, i)->payload,
 			       chunk);
 		if (root != EVERYBODY && root != meeting->me && chunk > 0)
-			memcpy(all + done, slot_of(meeting, root)->payload, chunk);
+			memcpy(all + done, tsr_meeting_slot(meeting, root)->payload, chunk);
 		done += chunk;
 	} while (done < size_bytes);
 	return TSR_OK;

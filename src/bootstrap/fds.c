@@ -1,6 +1,6 @@
 /*
- * Descriptors from each rank to all ranks: through rank 0 for processes, by
- * duplication for threads.
+ * Descriptors from each rank to all ranks of its node: through the node's
+ * keeper (on one node: rank 0) for processes, by duplication for threads.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -52,23 +52,29 @@ static void come_to(_Atomic uint32_t *step, const tsr_boot_t *boot)
 	tsr_futex_wake_all(step);
 }
 
+/** Whether the keeper of this node takes the descriptor of `rank`, and gives it all. */
+static bool is_served(const tsr_boot_t *boot, int rank)
+{
+	return rank != boot->keeper && !tsr_boot_is_far(boot, rank);
+}
+
 /**
- * The ranks that everybody waits for: those that have not sent theirs to rank
- * 0; or that have been given all and have not taken them; or, if there are
- * none, rank 0 itself.
+ * The ranks that everybody waits for: those that have not sent theirs to the
+ * keeper; or that have been given all and have not taken them; or, if there are
+ * none, the keeper itself.
  */
 static void find_late(const tsr_boot_t *boot, bool late[TSR_MAX_RANKS])
 {
 	const tsr_control_member_t *member = boot->control->member;
 	int count = 0;
 	for (int r = 0; r < boot->size; r++)
-		count += late[r] = r > 0 && !has_come(&member[r].fds_sent, boot);
-	for (int r = 1; count == 0 && r < boot->size; r++)
-		late[r] = has_come(&member[r].fds_given, boot) &&
+		count += late[r] = is_served(boot, r) && !has_come(&member[r].fds_sent, boot);
+	for (int r = 0; count == 0 && r < boot->size; r++)
+		late[r] = is_served(boot, r) && has_come(&member[r].fds_given, boot) &&
 			  !has_come(&member[r].fds_taken, boot);
-	for (int r = 1; r < boot->size; r++)
+	for (int r = 0; r < boot->size; r++)
 		count += late[r];
-	late[0] = count == 0;
+	late[boot->keeper] = count == 0;
 }
 
 /** Ends the world because the exchange of descriptors lasts too long. */
@@ -89,8 +95,8 @@ static tsr_status_t blame_late(tsr_boot_t *boot)
 
 tsr_status_t tsr_boot_expire_fds(tsr_boot_t *boot)
 {
-	for (int r = 1; r < boot->size && !boot->in_threads; r++)
-		if (!has_come(&boot->control->member[r].fds_taken, boot))
+	for (int r = 0; r < boot->size && !boot->in_threads; r++)
+		if (is_served(boot, r) && !has_come(&boot->control->member[r].fds_taken, boot))
 			return blame_late(boot);
 	return TSR_OK;
 }
@@ -128,7 +134,7 @@ static tsr_status_t send_part(tsr_boot_t *boot, int rank, uint64_t begin_ns, con
 	for (;;) {
 		const uint64_t look_ns = tsr_now_ns() + LOOK_NS;
 		const tsr_post_t post =
-			tsr_message_send_until(boot->sockets[rank], &owners, sizeof owners, present,
+			tsr_message_send_until(tsr_boot_socket(boot, rank), &owners, sizeof owners, present,
 					       presents, look_ns);
 		const int error = errno;
 		if (post == TSR_POST_DONE)
@@ -162,10 +168,10 @@ static tsr_status_t await_message(tsr_boot_t *boot, int rank, uint64_t begin_ns,
 				  int *fds, int *count)
 {
 	for (;;) {
-		struct pollfd entry = {.fd = boot->sockets[rank], .events = POLLIN};
+		struct pollfd entry = {.fd = tsr_boot_socket(boot, rank), .events = POLLIN};
 		(void)tsr_fd_poll(&entry, 1, tsr_now_ns() + LOOK_NS);
-		const tsr_post_t post = tsr_message_receive(boot->sockets[rank], owners,
-							    sizeof *owners, fds, PART, count);
+		const tsr_post_t post = tsr_message_receive(entry.fd, owners, sizeof *owners, fds,
+							    PART, count);
 		const int error = errno;
 		if (post == TSR_POST_DONE)
 			return TSR_OK;
@@ -218,7 +224,7 @@ static tsr_status_t receive_fds(tsr_boot_t *boot, int rank, uint64_t begin_ns, i
 
 /* ------------------------------------------------------------------ processes */
 
-/** Rank 0: until `rank` has what it was given. */
+/** The keeper: until `rank` has what it was given. */
 static tsr_status_t await_taken(tsr_boot_t *boot, int rank, uint64_t begin_ns)
 {
 	_Atomic uint32_t *taken = &boot->control->member[rank].fds_taken;
@@ -237,32 +243,36 @@ static tsr_status_t await_taken(tsr_boot_t *boot, int rank, uint64_t begin_ns)
 }
 
 /**
- * Rank 0 takes one from each, and gives all to each: to as many ranks at one
+ * The keeper takes one from each, and gives all to each: to as many ranks at one
  * time as UNDER_WAY lets it.
  */
 static tsr_status_t collect_and_spread(tsr_boot_t *boot, int fd, uint64_t begin_ns, int *fds)
 {
 	tsr_status_t status = TSR_OK;
-	int presents = 0;
-	fds[0] = fd >= 0 ? tsr_fd_copy(fd) : -1;
-	if (fd >= 0 && fds[0] < 0)
+	int served[TSR_MAX_RANKS], ranks = 0, presents = 0;
+	const int me = boot->rank;
+	fds[me] = fd >= 0 ? tsr_fd_copy(fd) : -1;
+	if (fd >= 0 && fds[me] < 0)
 		return tsr_boot_end(boot, TSR_ERR_SYSTEM,
-				    "rank 0 cannot duplicate a descriptor: %s",
+				    "rank %d cannot duplicate a descriptor: %s", me,
 				    tsr_message_fault(errno));
-	for (int r = 1; status == TSR_OK && r < boot->size; r++)
-		status = receive_fds(boot, r, begin_ns, &fds[r], 1);
+	for (int r = 0; r < boot->size; r++)
+		if (is_served(boot, r))
+			served[ranks++] = r;
+	for (int i = 0; status == TSR_OK && i < ranks; i++)
+		status = receive_fds(boot, served[i], begin_ns, &fds[served[i]], 1);
 	for (int r = 0; r < boot->size; r++)
 		presents += fds[r] >= 0;
 	const int few = presents > 0 && UNDER_WAY / presents < boot->size ? UNDER_WAY / presents
 									  : boot->size;
 	const int together = few > 0 ? few : 1;
-	for (int r = 1; status == TSR_OK && r < boot->size; r++) {
-		if (r > together)
-			status = await_taken(boot, r - together, begin_ns);
+	for (int i = 0; status == TSR_OK && i < ranks; i++) {
+		if (i >= together)
+			status = await_taken(boot, served[i - together], begin_ns);
 		if (status == TSR_OK)
-			status = send_fds(boot, r, begin_ns, fds, boot->size);
+			status = send_fds(boot, served[i], begin_ns, fds, boot->size);
 		if (status == TSR_OK)
-			come_to(&boot->control->member[r].fds_given, boot);
+			come_to(&boot->control->member[served[i]].fds_given, boot);
 	}
 	return status;
 }
@@ -270,11 +280,11 @@ static tsr_status_t collect_and_spread(tsr_boot_t *boot, int fd, uint64_t begin_
 static tsr_status_t give_and_take(tsr_boot_t *boot, int fd, uint64_t begin_ns, int *fds)
 {
 	tsr_control_member_t *self = &boot->control->member[boot->rank];
-	tsr_status_t status = send_fds(boot, 0, begin_ns, &fd, 1);
+	tsr_status_t status = send_fds(boot, boot->keeper, begin_ns, &fd, 1);
 	if (status != TSR_OK)
 		return status;
 	come_to(&self->fds_sent, boot);
-	status = receive_fds(boot, 0, begin_ns, fds, boot->size);
+	status = receive_fds(boot, boot->keeper, begin_ns, fds, boot->size);
 	if (status == TSR_OK)
 		come_to(&self->fds_taken, boot);
 	return status;
@@ -304,7 +314,7 @@ static tsr_status_t exchange(tsr_boot_t *boot, int fd, int *fds)
 	if (boot->in_threads)
 		return duplicate_all(boot, fd, fds);
 	const uint64_t begin_ns = tsr_now_ns();
-	return boot->rank == 0 ? collect_and_spread(boot, fd, begin_ns, fds)
+	return boot->rank == boot->keeper ? collect_and_spread(boot, fd, begin_ns, fds)
 			       : give_and_take(boot, fd, begin_ns, fds);
 }
 

@@ -22,8 +22,12 @@ void tsr_meeting_place(tsr_meeting_t *meeting, tsr_boot_t *boot, int unit)
 {
 	meeting->boot = boot;
 	meeting->words = (tsr_meeting_words_t *)(void *)boot->control->units[unit];
+	meeting->far = false;
+	for (int i = 0; meeting->ranks != NULL && i < meeting->size; i++)
+		meeting->far = meeting->far || tsr_boot_is_far(boot, meeting->ranks[i]);
 	if (meeting != &boot->world)
 		return;
+	meeting->far = boot->several; /* who is where is not known yet */
 	meeting->me = boot->rank;
 	meeting->size = boot->size;
 	meeting->chunk_bytes = TSR_CHUNK_BYTES;
@@ -57,15 +61,30 @@ static bool claim(tsr_control_t *control, int first, int units)
 	return true;
 }
 
+/**
+ * The units that this node's ranks hand out: each node has its share, so no two
+ * nodes give the same place to two teams. One node has all, but for the world's
+ * in front.
+ */
+static void find_share(const tsr_boot_t *boot, int *begin_out, int *end_out)
+{
+	const int first = tsr_meeting_units(boot->size, TSR_CHUNK_BYTES);
+	const int nodes = tsr_boot_nodes(boot), node = tsr_boot_node(boot, boot->rank);
+	const int each = (TSR_MEETING_UNITS - first) / nodes;
+	*begin_out = first + node * each;
+	*end_out = node == nodes - 1 ? TSR_MEETING_UNITS : *begin_out + each;
+}
+
 tsr_status_t tsr_meeting_take_place(tsr_meeting_t *meeting, int32_t *place_out)
 {
 	tsr_boot_t *boot = meeting->boot;
 	tsr_control_t *control = boot->control;
 	const int units = tsr_meeting_units(meeting->size, meeting->chunk_bytes);
-	int first = tsr_meeting_units(boot->size, TSR_CHUNK_BYTES); /* the world's stand before */
-	while (first + units <= TSR_MEETING_UNITS && !claim(control, first, units))
+	int first, end;
+	find_share(boot, &first, &end);
+	while (first + units <= end && !claim(control, first, units))
 		first++;
-	if (first + units > TSR_MEETING_UNITS)
+	if (first + units > end)
 		return tsr_error(TSR_ERR_NO_MEMORY,
 				 "there is no room for the exchange of one more team of %d ranks: "
 				 "destroy teams that are not needed",
@@ -119,11 +138,53 @@ void tsr_meeting_enter(tsr_meeting_t *meeting, int32_t place)
 	tsr_meeting_place(meeting, meeting->boot, place);
 }
 
+/** Whether the place is of this node's share. */
+static bool is_of_this_node(const tsr_meeting_t *meeting)
+{
+	int begin, end;
+	find_share(meeting->boot, &begin, &end);
+	return meeting->place >= begin && meeting->place < end;
+}
+
+/**
+ * On the nodes that did not give the place: nobody clears the words of the next
+ * meeting there. They may be at the begin of any unit of this one, where its
+ * slots were.
+ */
+static void clear_place(const tsr_meeting_t *meeting)
+{
+	const int units = tsr_meeting_units(meeting->size, meeting->chunk_bytes);
+	for (int i = 0; i < units; i++)
+		memset(meeting->boot->control->units[meeting->place + i], 0,
+		       tsr_meeting_slots_at(meeting->boot->size));
+}
+
+void tsr_meeting_count_out(tsr_meeting_t *meeting)
+{
+	/* acq_rel: partner is itself on the other members, and on the relay for far members; the
+	 * last one gives back the place after all others have read their last round there.
+	 * Litmus: MP.rmw.diffGPU-ss */
+	if (atomic_fetch_add_explicit(&meeting->words->left, 1, memory_order_acq_rel) + 1 !=
+	    (uint32_t)meeting->size)
+		return;
+	if (is_of_this_node(meeting))
+		tsr_meeting_give_place(meeting, meeting->place);
+	else
+		clear_place(meeting);
+}
+
 void tsr_meeting_leave(tsr_meeting_t *meeting)
 {
-	/* acq_rel: partner is itself on the other members; the last one gives back the place after
-	 * all others have read their last round there. Litmus: MP.rmw.diffGPU-ss */
-	if (atomic_fetch_add_explicit(&meeting->words->left, 1, memory_order_acq_rel) + 1 ==
-	    (uint32_t)meeting->size)
-		tsr_meeting_give_place(meeting, meeting->place);
+	const tsr_event_t event = {.kind = TSR_EVENT_MEETING_LEFT,
+				   .rank = meeting->boot->rank,
+				   .place = meeting->place,
+				   .member = meeting->me,
+				   .members = meeting->size};
+	/* Claimed before: else a rank of this node could take the place again, and tell of it, before
+	 * the others know that this meeting is over. Told after: the node that gives the place back
+	 * knows then that the words here are no longer used. */
+	const int64_t number =
+		meeting->far ? tsr_event_claim(meeting->boot) : TSR_EVENT_UNTOLD;
+	tsr_meeting_count_out(meeting);
+	tsr_event_tell(meeting->boot, number, &event);
 }

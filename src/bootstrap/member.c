@@ -15,13 +15,14 @@
 #include "src/base/place.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
+#include "src/bootstrap/nodes/relay.h"
 
 #define BURIAL_NS 2000000000u
 
 enum {
 	/* from a process's first descriptor that is closed to its last, on a busy machine */
 	CLOSING_NS = 1000 * 1000000,
-	/* rank 0 does not look at its door so long: it is stopped */
+	/* the keeper does not look at its door so long: it is stopped */
 	DOOR_WATCH_NS = 1000 * 1000000,
 	LAST_STEP_NS = 1000 * 1000000 /* from "I have come" to having come */
 };
@@ -41,7 +42,7 @@ tsr_boot_t *tsr_boot_make(int rank, int size, uint64_t deadline_ns)
 	boot->size = size;
 	boot->deadline_ns = deadline_ns;
 	boot->may_spin = processors() >= size;
-	boot->control_fd = boot->door.fd = -1;
+	boot->control_fd = boot->door.fd = boot->bell_fd = -1;
 	for (int r = 0; r < TSR_MAX_RANKS; r++)
 		boot->sockets[r] = -1;
 	return boot;
@@ -138,13 +139,17 @@ tsr_status_t tsr_boot_arrive(tsr_boot_t *boot)
 		return tsr_error(TSR_ERR_SYSTEM,
 				 "rank %d cannot lock its byte of the control segment: %s",
 				 boot->rank, strerror(errno));
-	/* relaxed: the next line orders it */
-	atomic_store_explicit(&boot->control->member[boot->rank].pid, getpid(),
-			      memory_order_relaxed);
+	const tsr_event_t event = {
+		.kind = TSR_EVENT_PRESENT, .rank = boot->rank, .place = boot->keeper};
+	const int64_t number = tsr_event_claim(boot);
+	tsr_control_member_t *member = &boot->control->member[boot->rank];
+	/* relaxed, both: the next line orders them */
+	atomic_store_explicit(&member->pid, getpid(), memory_order_relaxed);
+	atomic_store_explicit(&member->keeper, boot->keeper, memory_order_relaxed);
 	/* release: partner is the acquire in tsr_boot_lost_rank; the lock is taken before it is
 	 * looked at */
-	atomic_store_explicit(&boot->control->member[boot->rank].state, TSR_MEMBER_PRESENT,
-			      memory_order_release);
+	atomic_store_explicit(&member->state, TSR_MEMBER_PRESENT, memory_order_release);
+	tsr_event_tell(boot, number, &event);
 	return TSR_OK;
 }
 
@@ -153,10 +158,14 @@ void tsr_boot_leave(tsr_boot_t *boot)
 	if (boot == NULL)
 		return;
 	tsr_control_t *control = boot->control;
+	const tsr_event_t event = {.kind = TSR_EVENT_LEFT, .rank = boot->rank};
+	const int64_t number = tsr_event_claim(boot);
 	/* release: partner is the acquire in tsr_boot_lost_rank; it comes before the lock is
 	 * dropped */
 	atomic_store_explicit(&control->member[boot->rank].state, TSR_MEMBER_LEFT,
 			      memory_order_release);
+	tsr_event_tell(boot, number, &event);
+	tsr_relay_end(boot->relay, true);
 	/* acq_rel: partner is itself; the last thread unmaps after all others' accesses */
 	const bool last = !boot->in_threads ||
 			  atomic_fetch_sub_explicit(&control->users, 1, memory_order_acq_rel) == 1;
@@ -166,6 +175,7 @@ void tsr_boot_leave(tsr_boot_t *boot)
 	if (boot->door.fd >= 0)
 		tsr_door_shut(&boot->door);
 	tsr_fd_close(&boot->control_fd, 1);
+	tsr_fd_close(&boot->bell_fd, 1);
 	free(boot);
 }
 
@@ -202,7 +212,8 @@ tsr_shared_words_t *tsr_boot_words(tsr_boot_t *boot)
 
 static tsr_member_state_t state_of(const tsr_boot_t *boot, int rank)
 {
-	/* acquire: partners are the releases in tsr_boot_arrive and tsr_boot_leave */
+	/* acquire: partners are the releases in tsr_boot_arrive and tsr_boot_leave, and in
+	 * tsr_frame_apply for far ranks */
 	return (tsr_member_state_t)atomic_load_explicit(&boot->control->member[rank].state,
 							memory_order_acquire);
 }
@@ -214,6 +225,8 @@ int tsr_boot_lost_rank(tsr_boot_t *boot)
 	for (int r = 0; r < boot->size; r++) {
 		if (r == boot->rank || state_of(boot, r) != TSR_MEMBER_PRESENT)
 			continue;
+		if (tsr_boot_is_far(boot, r))
+			continue; /* its lock is on its node, whose relay looks at it */
 		struct flock life = life_of(r);
 		/* Nobody holds the lock: it ended, unless it has left between the two looks. */
 		if (fcntl(boot->control_fd, F_GETLK, &life) == 0 && life.l_type == F_UNLCK &&
@@ -247,18 +260,22 @@ static bool is_missing(const tsr_meeting_t *meeting, int member)
 
 static tsr_status_t end_for_lost(tsr_boot_t *boot, int lost, const char *call)
 {
+	bool chosen[TSR_MAX_RANKS] = {false};
+	char node[TSR_NODES_TEXT];
+	chosen[lost] = true;
 	return tsr_boot_end(boot, TSR_ERR_PEER_LOST,
-			    "rank %d of %d is lost: its process ended without leaving the world "
+			    "rank %d of %d%s is lost: its process ended without leaving the world "
 			    "(noticed in %s)",
-			    lost, boot->size, call);
+			    lost, boot->size, tsr_boot_on_nodes(boot, chosen, node, sizeof node),
+			    call);
 }
 
-/** Rank 0: one that was let in, and whose process ended before it took its lock; or -1. */
+/** The keeper: one that was let in, and whose process ended before it took its lock; or -1. */
 static int lost_on_arrival(const tsr_boot_t *boot)
 {
 	for (int r = 1; r < boot->size; r++) {
 		struct pollfd entry = {.fd = boot->sockets[r]};
-		if (boot->rank == 0 && entry.fd >= 0 && state_of(boot, r) == TSR_MEMBER_ABSENT &&
+		if (boot->rank == boot->keeper && entry.fd >= 0 && state_of(boot, r) == TSR_MEMBER_ABSENT &&
 		    tsr_fd_poll(&entry, 1, 0) > 0 && (entry.revents & POLLHUP) != 0 &&
 		    state_of(boot, r) == TSR_MEMBER_ABSENT)
 			return r;
@@ -353,16 +370,19 @@ static tsr_status_t blame_members(const tsr_meeting_t *meeting, const char *call
 {
 	bool late_ranks[TSR_MAX_RANKS] = {false};
 	char members[TSR_RANKS_TEXT], ranks[TSR_RANKS_TEXT], me[TSR_WHO_TEXT];
+	char nodes[TSR_NODES_TEXT];
 	for (int i = 0; i < meeting->size; i++)
 		late_ranks[tsr_meeting_rank(meeting, i)] = late[i];
 	(void)tsr_boot_list_ranks(late, meeting->size, members, sizeof members);
 	(void)tsr_boot_list_ranks(late_ranks, meeting->boot->size, ranks, sizeof ranks);
 	return tsr_boot_end(meeting->boot, TSR_ERR_TIMEOUT,
-			    "%s of %d of team '%s' (%s of the world) did not come to %s within %s, "
+			    "%s of %d of team '%s' (%s of the world%s) did not come to %s within %s, "
 			    "where %s waited: every rank of a "
 			    "team must make the same collective calls (TESSERA_DEADLINE sets how "
 			    "long a wait lasts)",
-			    members, meeting->size, meeting->name, ranks, call, deadline,
+			    members, meeting->size, meeting->name, ranks,
+			    tsr_boot_on_nodes(meeting->boot, late_ranks, nodes, sizeof nodes), call,
+			    deadline,
 			    tsr_who_text(meeting->boot->rank, meeting->me, meeting->name, me));
 }
 
@@ -374,7 +394,7 @@ static tsr_status_t blame(const tsr_meeting_t *meeting, const char *call, uint64
 			  const bool *late, bool absent)
 {
 	tsr_boot_t *boot = meeting->boot;
-	char ranks[TSR_RANKS_TEXT], deadline[32];
+	char ranks[TSR_RANKS_TEXT], nodes[TSR_NODES_TEXT], deadline[32];
 	tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline);
 	for (int i = 0; i < meeting->size; i++)
 		if (late[i])
@@ -389,20 +409,21 @@ static tsr_status_t blame(const tsr_meeting_t *meeting, const char *call, uint64
 				    "sets how long the others wait)",
 				    ranks, boot->size, deadline, tsr_boot_call(boot));
 	return tsr_boot_end(boot, TSR_ERR_TIMEOUT,
-			    "%s of %d did not come to %s within %s, where rank %d waited: every "
+			    "%s of %d%s did not come to %s within %s, where rank %d waited: every "
 			    "rank must make the same collective calls "
 			    "(TESSERA_DEADLINE sets how long a wait lasts)",
-			    ranks, boot->size, call, deadline, boot->rank);
+			    ranks, boot->size, tsr_boot_on_nodes(boot, late, nodes, sizeof nodes),
+			    call, deadline, boot->rank);
 }
 
 /**
- * Whether those who are absent had the chance to come in: rank 0 looks at its
+ * Whether those who are absent had the chance to come in: the keeper looks at its
  * door fifty times a second, where it is not stopped itself. Watches it for a
  * second at most, as the machine may be busy.
  */
 static bool door_is_served(const tsr_boot_t *boot)
 {
-	if (boot->rank == 0 || !is_missing(&boot->world, 0))
+	if (boot->rank == boot->keeper || !is_missing(&boot->world, boot->keeper))
 		return true;
 	/* relaxed: for the report alone */
 	const uint32_t seen =
@@ -436,7 +457,7 @@ tsr_status_t tsr_meeting_expire(const tsr_meeting_t *meeting, const char *call, 
 		return blame(meeting, call, begin_ns, absent, true);
 	if (absents > 0) {
 		for (int r = 0; r < boot->size; r++)
-			missing[r] = r == 0; /* the others could not come in */
+			missing[r] = r == boot->keeper; /* the others could not come in */
 		missings = 1;
 	}
 	if (missings > 0)

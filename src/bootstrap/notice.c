@@ -82,10 +82,11 @@ bool tsr_notice_tell(tsr_notice_t *notice)
 				  .rank = rank,
 				  .size = notice->job.size,
 				  .wait_status = notice->wait_status[rank]};
-	tsr_knock_answer_t answer = {.fd = -1};
+	tsr_knock_answer_t answer = {.fd = -1, .bell = -1};
 	if (tsr_knock_step(&notice->knock, &notice->job, &hello, tsr_now_ns() + PATIENCE_NS,
 			   &answer) == TSR_KNOCK_ANSWERED) {
 		tsr_fd_close(&answer.fd, 1);
+		tsr_fd_close(&answer.bell, 1);
 		tsr_knock_cancel(&notice->knock);
 		notice->next = rank + 1; /* another one may be what this world waits for */
 	}

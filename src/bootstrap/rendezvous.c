@@ -1,12 +1,15 @@
 /*
- * How processes of a job find each other: rank 0 opens a door (wire/door.h),
- * the others knock at it (wire/knock.h).
+ * How the processes of a node find each other: the keeper, which is the lowest
+ * rank of the node, opens a door (wire/door.h), the others knock at it
+ * (wire/knock.h). On one node the keeper is rank 0. How nodes find each other
+ * is in nodes/.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,12 +18,14 @@
 #include "src/base/os/descriptor.h"
 #include "src/base/text.h"
 #include "src/bootstrap/control.h"
+#include "src/bootstrap/nodes/relay.h"
 #include "src/bootstrap/notice.h"
 #include "src/bootstrap/wire/knock.h"
 #include "src/bootstrap/wire/message.h"
 
 enum {
-	LOOK_NS = 20 * 1000000,     /* rank 0 looks for lost ranks in between */
+	LOOK_NS = 20 * 1000000,     /* the keeper looks for lost ranks in between */
+	NEAR_LOOK_NS = 2 * 1000000, /* and for ranks of other nodes, at which no door is */
 	GOODBYE_NS = 100 * 1000000, /* for those who knock while the world ends */
 	/* who has shut the door and does not open it again this long has ended */
 	GONE_NS = 1000 * 1000000,
@@ -28,14 +33,15 @@ enum {
 	LAST_PAUSE_NS = 16 * 1000000
 };
 
-/* ------------------------------------------------------------------ rank 0 */
+/* ------------------------------------------------------------------ the keeper */
 
 static tsr_status_t open_door(tsr_boot_t *boot, const tsr_job_t *job)
 {
 	if (tsr_door_open(&boot->door, job))
 		return TSR_OK;
 	if (errno != EADDRINUSE)
-		return tsr_error(TSR_ERR_SYSTEM, "rank 0 cannot listen for the other ranks: %s",
+		return tsr_error(TSR_ERR_SYSTEM,
+				 "rank %d cannot listen for the other ranks: %s", boot->rank,
 				 tsr_message_fault(errno));
 	tsr_knock_t knock = {.socket = -1};
 	tsr_wire_hello_t nobody = {.kind = 0};
@@ -48,6 +54,13 @@ static tsr_status_t open_door(tsr_boot_t *boot, const tsr_job_t *job)
 				 "TESSERA_SECRET to one word on all ranks, which "
 				 "makes an address that nobody can guess",
 				 job->name, (long)answer.uid);
+	if (boot->several)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "another process is the first of its node of the job '%s' "
+				 "already, and rank %d says so too: on each node, one rank has the "
+				 "local rank 0, and nodes on one machine need different numbers "
+				 "(TESSERA_NODE); and give %s",
+				 job->name, boot->rank, tsr_boot_own_name(boot));
 	return tsr_error(TSR_ERR_CONFIG,
 			 "another process is rank 0 of the job '%s' already: give each rank its "
 			 "own number and %s",
@@ -60,7 +73,15 @@ static tsr_status_t make_control(tsr_boot_t *boot)
 	if (boot->control_fd < 0 || tsr_fd_resize(boot->control_fd, sizeof(tsr_control_t)) != 0)
 		return tsr_error(TSR_ERR_SYSTEM, "cannot make the control segment: %s",
 				 tsr_message_fault(errno));
-	return tsr_control_map(boot->control_fd, &boot->control);
+	const tsr_status_t status = tsr_control_map(boot->control_fd, &boot->control);
+	if (status != TSR_OK || !boot->several)
+		return status;
+	boot->control->keeper = boot->keeper;
+	boot->bell_fd = tsr_fd_keep(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	if (boot->bell_fd < 0)
+		return tsr_error(TSR_ERR_SYSTEM, "cannot make the bell of a node's relay: %s",
+				 tsr_message_fault(errno));
+	return TSR_OK;
 }
 
 /** Judges a newcomer. What is wrong with it is wrong with the job, so it ends the world. */
@@ -68,21 +89,27 @@ static tsr_status_t judge(tsr_boot_t *boot, const tsr_wire_hello_t *hello)
 {
 	if (hello->abi != TSR_CONTROL_ABI)
 		return tsr_boot_end(boot, TSR_ERR_CONFIG,
-				    "rank %d runs another version of the library than rank 0 "
+				    "rank %d runs another version of the library than rank %d "
 				    "(control %u, not %u): build all ranks alike",
-				    hello->rank, hello->abi, TSR_CONTROL_ABI);
+				    hello->rank, boot->rank, hello->abi, TSR_CONTROL_ABI);
 	if (hello->size != boot->size)
 		return tsr_boot_end(boot, TSR_ERR_CONFIG,
-				    "rank %d says that the job has %d ranks, rank 0 says %d: start "
+				    "rank %d says that the job has %d ranks, rank %d says %d: start "
 				    "all ranks alike",
-				    hello->rank, hello->size, boot->size);
+				    hello->rank, hello->size, boot->rank, boot->size);
 	if (hello->rank < 0 || hello->rank >= boot->size)
 		return tsr_boot_end(
 			boot, TSR_ERR_CONFIG,
 			"a process says that it is rank %d, but the job has ranks 0 to %d",
 			hello->rank, boot->size - 1);
-	const bool known = hello->rank == 0 || boot->sockets[hello->rank] >= 0;
-	if (known && (hello->rank == 0 || boot->processes[hello->rank] != hello->process))
+	if (hello->rank < boot->rank)
+		return tsr_boot_end(boot, TSR_ERR_CONFIG,
+				    "rank %d has the local rank 0, but rank %d is on its node too: "
+				    "the lowest rank of each node has the local rank 0",
+				    boot->rank, hello->rank);
+	const bool mine = hello->rank == boot->rank;
+	const bool known = mine || boot->sockets[hello->rank] >= 0;
+	if (known && (mine || boot->processes[hello->rank] != hello->process))
 		return tsr_boot_end(boot, TSR_ERR_CONFIG,
 				    "two processes say that they are rank %d of the same job: give "
 				    "each rank its own number and %s",
@@ -97,7 +124,7 @@ static tsr_status_t judge(tsr_boot_t *boot, const tsr_wire_hello_t *hello)
 static tsr_status_t judge_process(tsr_boot_t *boot, const tsr_wire_hello_t *hello, int socket)
 {
 	const pid_t pid = tsr_wire_peer_pid(socket);
-	boot->pids[0] = getpid();
+	boot->pids[boot->rank] = getpid();
 	for (int r = 0; pid > 0 && r < boot->size; r++)
 		if (r != hello->rank && boot->pids[r] == pid)
 			return tsr_boot_end(
@@ -117,7 +144,8 @@ static tsr_status_t judge_process(tsr_boot_t *boot, const tsr_wire_hello_t *hell
 static tsr_status_t hear_of_end(tsr_boot_t *boot, const tsr_wire_hello_t *hello)
 {
 	char sentence[TSR_NOTICE_BYTES];
-	if (hello->size != boot->size || hello->rank <= 0 || hello->rank >= boot->size)
+	if (hello->size != boot->size || hello->rank < 0 || hello->rank == boot->rank ||
+	    hello->rank >= boot->size)
 		return TSR_OK; /* of another world of the job */
 	/* acquire: partner is the release in tsr_boot_arrive */
 	if (atomic_load_explicit(&boot->control->member[hello->rank].state, memory_order_acquire) !=
@@ -133,14 +161,15 @@ static tsr_status_t admit(tsr_boot_t *boot, const tsr_wire_hello_t *hello, int s
 			  uint64_t end_ns)
 {
 	const int rank = hello->rank;
-	if (!tsr_door_answer(socket, TSR_OK, "", boot->control_fd, end_ns)) {
+	const int fds[2] = {boot->control_fd, boot->bell_fd};
+	if (!tsr_door_answer(socket, TSR_OK, "", fds, boot->several ? 2 : 1, end_ns)) {
 		const int error = errno;
 		tsr_fd_close(&socket, 1);
 		if (error == EPIPE)
 			return TSR_OK; /* it has gone; as if it had never come */
 		return tsr_boot_end(boot, TSR_ERR_SYSTEM,
-				    "rank 0 cannot give the control segment to rank %d: %s", rank,
-				    tsr_message_fault(error));
+				    "rank %d cannot give the control segment to rank %d: %s",
+				    boot->rank, rank, tsr_message_fault(error));
 	}
 	if (boot->sockets[rank] < 0)
 		boot->connected++;
@@ -162,7 +191,7 @@ static tsr_status_t hear(tsr_boot_t *boot, const tsr_wire_hello_t *hello, int so
 		return admit(boot, hello, socket, end_ns);
 	char sentence[TSR_SENTENCE_LENGTH];
 	snprintf(sentence, sizeof sentence, "%s", status == TSR_OK ? "" : tsr_last_error());
-	(void)tsr_door_answer(socket, ended ? TSR_OK : status, sentence, -1, end_ns);
+	(void)tsr_door_answer(socket, ended ? TSR_OK : status, sentence, NULL, 0, end_ns);
 	tsr_fd_close(&socket, 1);
 	return status == TSR_OK ? TSR_OK : tsr_error(status, "%s", sentence);
 }
@@ -174,8 +203,8 @@ static tsr_status_t hear(tsr_boot_t *boot, const tsr_wire_hello_t *hello, int so
 static tsr_status_t bear_full_house(tsr_boot_t *boot, int error)
 {
 	if (error == EMFILE)
-		return tsr_boot_end(boot, TSR_ERR_SYSTEM, "rank 0 cannot let all %d ranks in: %s",
-				    boot->size, tsr_message_fault(error));
+		return tsr_boot_end(boot, TSR_ERR_SYSTEM, "rank %d cannot let all %d ranks in: %s",
+				    boot->rank, boot->size, tsr_message_fault(error));
 	tsr_sleep_until(tsr_now_ns() + LOOK_NS / 2);
 	return TSR_OK;
 }
@@ -192,15 +221,32 @@ static tsr_status_t look_around(tsr_boot_t *boot, const char *call, uint64_t beg
 	return status;
 }
 
+/**
+ * Whether ranks are still to come. The keeper of one of several nodes does not
+ * know which of them come to its own door: it waits until all are somewhere.
+ */
+static bool are_ranks_missing(const tsr_boot_t *boot)
+{
+	if (!boot->several)
+		return boot->connected < boot->size;
+	for (int r = 0; r < boot->size; r++)
+		/* acquire: partners are the releases in tsr_boot_arrive and tsr_frame_apply */
+		if (atomic_load_explicit(&boot->control->member[r].state, memory_order_acquire) ==
+		    TSR_MEMBER_ABSENT)
+			return true;
+	return false;
+}
+
 tsr_status_t tsr_boot_await_ranks(tsr_boot_t *boot, const char *call, uint64_t begin_ns)
 {
 	const uint64_t end_ns = begin_ns + boot->deadline_ns;
 	uint64_t look_ns = begin_ns + LOOK_NS;
 	tsr_status_t status = TSR_OK;
-	while (status == TSR_OK && boot->connected < boot->size) {
+	while (status == TSR_OK && are_ranks_missing(boot)) {
+		const uint64_t until_ns = boot->several ? tsr_now_ns() + NEAR_LOOK_NS : look_ns;
 		tsr_wire_hello_t hello;
 		int socket;
-		const tsr_door_event_t event = tsr_door_next(&boot->door, look_ns, &hello, &socket);
+		const tsr_door_event_t event = tsr_door_next(&boot->door, until_ns, &hello, &socket);
 		if (event == TSR_DOOR_HELLO)
 			status = hear(boot, &hello, socket, end_ns);
 		else if (event == TSR_DOOR_FULL)
@@ -226,6 +272,7 @@ static tsr_status_t enter(tsr_boot_t *boot, const tsr_knock_answer_t *answer)
 {
 	if (answer->verdict.status != TSR_OK) {
 		tsr_fd_close(&answer->fd, 1);
+		tsr_fd_close(&answer->bell, 1);
 		(void)tsr_error((tsr_status_t)answer->verdict.status, "%s",
 				answer->verdict.sentence);
 		if (answer->verdict.printed)
@@ -233,12 +280,16 @@ static tsr_status_t enter(tsr_boot_t *boot, const tsr_knock_answer_t *answer)
 		return (tsr_status_t)answer->verdict.status;
 	}
 	boot->control_fd = answer->fd;
-	if (answer->fd < 0)
+	boot->bell_fd = answer->bell;
+	if (answer->fd < 0 || (answer->bell >= 0) != boot->several)
 		return tsr_error(
 			TSR_ERR_SYSTEM,
 			"rank 0 let rank %d in, but sent no control segment: build all ranks alike",
 			boot->rank);
-	return tsr_control_map(boot->control_fd, &boot->control);
+	const tsr_status_t status = tsr_control_map(boot->control_fd, &boot->control);
+	if (status == TSR_OK)
+		boot->keeper = boot->control->keeper;
+	return status;
 }
 
 /** What is to be said when the deadline has passed, or sooner, by what came of the last knock. */
@@ -247,6 +298,7 @@ static tsr_status_t explain_no_entry(const tsr_boot_t *boot, const tsr_job_t *jo
 {
 	char deadline[32];
 	tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline);
+	const char *who = boot->several ? "the first rank of this rank's node" : "rank 0";
 	switch (last) {
 	case TSR_KNOCK_FOREIGN:
 		return tsr_error(TSR_ERR_CONFIG,
@@ -261,26 +313,26 @@ static tsr_status_t explain_no_entry(const tsr_boot_t *boot, const tsr_job_t *jo
 				 "own name (TESSERA_JOB)",
 				 job->name);
 	case TSR_KNOCK_FAILED:
-		return tsr_error(TSR_ERR_SYSTEM, "rank %d cannot reach rank 0: %s", boot->rank,
+		return tsr_error(TSR_ERR_SYSTEM, "rank %d cannot reach %s: %s", boot->rank, who,
 				 tsr_message_fault(error));
 	case TSR_KNOCK_SHUT:
 		return tsr_error(TSR_ERR_PEER_LOST,
-				 "rank 0 of %d is lost: its process ended before it let rank %d in "
+				 "%s of %d is lost: its process ended before it let rank %d in "
 				 "(noticed in %s)",
-				 boot->size, boot->rank, tsr_boot_call(boot));
+				 who, boot->size, boot->rank, tsr_boot_call(boot));
 	case TSR_KNOCK_WAITS:
 	case TSR_KNOCK_BUSY:
 		return tsr_error(TSR_ERR_PEER_LOST,
-				 "rank 0 of %d opened the job, but did not let rank %d in within "
+				 "%s of %d opened the job, but did not let rank %d in within "
 				 "%s: is it stopped? (TESSERA_DEADLINE "
 				 "sets how long the others wait)",
-				 boot->size, boot->rank, deadline);
+				 who, boot->size, boot->rank, deadline);
 	default:
 		return tsr_error(TSR_ERR_PEER_LOST,
-				 "rank 0 of %d never arrived within %s: all ranks of the job must "
+				 "%s of %d never arrived within %s: all ranks of the job must "
 				 "start and call %s (TESSERA_DEADLINE sets how long the others "
 				 "wait)",
-				 boot->size, deadline, tsr_boot_call(boot));
+				 who, boot->size, deadline, tsr_boot_call(boot));
 	}
 }
 
@@ -290,7 +342,7 @@ static bool is_final(tsr_knock_result_t result)
 	       result == TSR_KNOCK_FAILED;
 }
 
-static tsr_status_t find_rank_0(tsr_boot_t *boot, const tsr_job_t *job)
+static tsr_status_t find_keeper(tsr_boot_t *boot, const tsr_job_t *job)
 {
 	const uint64_t end_ns = tsr_now_ns() + boot->deadline_ns;
 	tsr_wire_hello_t hello = {.kind = TSR_HELLO_RANK,
@@ -299,7 +351,7 @@ static tsr_status_t find_rank_0(tsr_boot_t *boot, const tsr_job_t *job)
 				  .size = boot->size,
 				  .process = boot->process};
 	tsr_knock_t knock = {.socket = -1};
-	tsr_knock_answer_t answer = {.fd = -1};
+	tsr_knock_answer_t answer = {.fd = -1, .bell = -1};
 	tsr_knock_result_t result;
 	/* since when a door that was ours is shut; 0: it is not */
 	uint64_t pause_ns = FIRST_PAUSE_NS, now, shut_ns = 0;
@@ -333,11 +385,13 @@ static tsr_status_t find_rank_0(tsr_boot_t *boot, const tsr_job_t *job)
 /** A member that came half way: it has no rank's state to give up. */
 static void discard(tsr_boot_t *boot)
 {
+	tsr_relay_end(boot->relay, true);
 	if (boot->control != NULL)
 		munmap(boot->control, sizeof *boot->control);
 	if (boot->door.fd >= 0)
 		tsr_door_shut(&boot->door);
 	tsr_fd_close(&boot->control_fd, 1);
+	tsr_fd_close(&boot->bell_fd, 1);
 	tsr_fd_close(&boot->sockets[0], 1);
 	free(boot);
 }
@@ -345,32 +399,54 @@ static void discard(tsr_boot_t *boot)
 static tsr_status_t join(tsr_boot_t *boot, const tsr_job_t *job)
 {
 	tsr_status_t status = tsr_boot_name_process(1 + (unsigned)boot->rank, &boot->process);
+	const bool keeps = job->several ? job->local_rank == 0 : boot->rank == 0;
 	boot->connected = 1;
-	if (status == TSR_OK && boot->rank > 0)
-		status = find_rank_0(boot, job);
+	boot->keeper = keeps ? boot->rank : 0; /* the others learn it at the door */
+	if (status == TSR_OK && !keeps)
+		status = find_keeper(boot, job);
 	else if (status == TSR_OK)
 		status = make_control(boot);
-	if (status == TSR_OK && boot->rank == 0 && boot->size > 1)
+	if (status == TSR_OK && keeps && boot->size > 1)
 		status = open_door(boot, job);
 	if (status != TSR_OK)
 		return status;
 	tsr_meeting_place(&boot->world, boot, 0);
-	return tsr_boot_arrive(boot);
+	if (boot->several && keeps)
+		status = tsr_relay_begin(boot, job);
+	if (status == TSR_OK)
+		status = tsr_boot_arrive(boot);
+	if (status != TSR_OK && boot->relay != NULL)
+		tsr_boot_abort(boot, status, tsr_last_error());
+	return status;
 }
 
-tsr_status_t tsr_boot_join(const tsr_job_t *job, uint64_t deadline_ns, tsr_boot_t **boot_out)
+static tsr_status_t check_job(const tsr_job_t *job)
 {
 	if (job->size < 1 || job->size > TSR_MAX_RANKS || job->rank < 0 || job->rank >= job->size)
 		return tsr_error(TSR_ERR_CONFIG,
 				 "rank %d of %d: a world has 1 to %d ranks, counted from 0",
 				 job->rank, job->size, TSR_MAX_RANKS);
+	if (job->several && job->rank == 0 && job->local_rank != 0)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "rank 0 has the local rank %d: the lowest rank of each node has "
+				 "the local rank 0",
+				 job->local_rank);
+	return TSR_OK;
+}
+
+tsr_status_t tsr_boot_join(const tsr_job_t *job, uint64_t deadline_ns, tsr_boot_t **boot_out)
+{
+	tsr_status_t status = check_job(job);
+	if (status != TSR_OK)
+		return status;
 	tsr_boot_t *boot = tsr_boot_make(job->rank, job->size, deadline_ns);
 	if (boot == NULL)
 		return tsr_error(
 			TSR_ERR_NO_MEMORY,
 			"the host has no memory for a rank's membership in its world; free some");
 	boot->by_id = job->by_id;
-	const tsr_status_t status = join(boot, job);
+	boot->several = job->several;
+	status = join(boot, job);
 	if (status != TSR_OK) {
 		discard(boot);
 		return status;

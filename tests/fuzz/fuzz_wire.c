@@ -156,8 +156,9 @@ static void serve(input_t *input, tsr_door_t *door, const said_t *said)
 	for (int i = 0; i < said->count; i++)
 		known = known || memcmp(&said->hello[i], &hello, sizeof hello) == 0;
 	FUZZ_CHECK(known, "the door has heard who did not prove itself");
+	const int fds[2] = {STDERR_FILENO, STDOUT_FILENO};
 	(void)tsr_door_answer(socket, next(input) % 2 == 0 ? TSR_OK : TSR_ERR_CONFIG, "sentence",
-			      STDERR_FILENO, 0);
+			      fds, 1 + next(input) % 2, 0);
 	close_one(&socket);
 }
 
@@ -205,9 +206,9 @@ static bool answer_knock(input_t *input, int socket, const tsr_job_t *job)
 static void send_verdict(input_t *input, int socket)
 {
 	tsr_wire_verdict_t verdict;
-	const int fds[1] = {STDERR_FILENO};
+	const int fds[FDS] = {STDERR_FILENO, STDOUT_FILENO, STDIN_FILENO};
 	fill(input, &verdict, sizeof verdict); /* its sentence may have no end */
-	(void)tsr_message_send(socket, &verdict, sizeof verdict, fds, next(input) % 2);
+	(void)tsr_message_send(socket, &verdict, sizeof verdict, fds, next(input) % (FDS + 1));
 }
 
 static void check_answer(const tsr_knock_answer_t *answer, bool proved)
@@ -216,6 +217,7 @@ static void check_answer(const tsr_knock_answer_t *answer, bool proved)
 	FUZZ_CHECK(memchr(answer->verdict.sentence, '\0', sizeof answer->verdict.sentence) != NULL,
 		   "the sentence has no end");
 	FUZZ_CHECK(answer->fd == -1 || answer->fd > STDERR_FILENO, "descriptor %d", answer->fd);
+	FUZZ_CHECK(answer->bell == -1 || answer->bell > STDERR_FILENO, "bell %d", answer->bell);
 }
 
 static void play_door(input_t *input, const tsr_job_t *job)
@@ -226,7 +228,7 @@ static void play_door(input_t *input, const tsr_job_t *job)
 	    guest = -1;
 	tsr_knock_t knock = {.socket = -1};
 	tsr_wire_hello_t hello = {.kind = TSR_HELLO_RANK, .rank = 1, .size = 2};
-	tsr_knock_answer_t answer = {.fd = -1};
+	tsr_knock_answer_t answer = {.fd = -1, .bell = -1};
 	bool proved = false, over = false;
 	FUZZ_CHECK(listening >= 0 && bind(listening, (struct sockaddr *)&address, length) == 0 &&
 			   listen(listening, 4) == 0,
@@ -251,6 +253,7 @@ static void play_door(input_t *input, const tsr_job_t *job)
 		check_answer(&answer, proved);
 	tsr_knock_cancel(&knock);
 	close_one(&answer.fd);
+	close_one(&answer.bell);
 	close_one(&guest);
 	close_one(&listening);
 }

@@ -189,12 +189,13 @@ tsr_door_event_t tsr_door_next(tsr_door_t *door, uint64_t end_ns, tsr_wire_hello
 	return TSR_DOOR_NOBODY;
 }
 
-bool tsr_door_answer(int socket, tsr_status_t status, const char *sentence, int fd, uint64_t end_ns)
+bool tsr_door_answer(int socket, tsr_status_t status, const char *sentence, const int *fds,
+		     int count, uint64_t end_ns)
 {
 	tsr_wire_verdict_t verdict = {.status = status, .printed = 1};
 	snprintf(verdict.sentence, sizeof verdict.sentence, "%s", sentence);
 	const tsr_post_t post =
-		tsr_message_send_until(socket, &verdict, sizeof verdict, &fd, fd >= 0, end_ns);
+		tsr_message_send_until(socket, &verdict, sizeof verdict, fds, count, end_ns);
 	if (post == TSR_POST_CLOSED)
 		errno = EPIPE;
 	return post == TSR_POST_DONE;
@@ -213,7 +214,7 @@ int tsr_door_turn_away(tsr_door_t *door, tsr_status_t status, const char *senten
 	tsr_wire_hello_t hello;
 	int socket, told = 0;
 	while (tsr_door_next(door, end_ns, &hello, &socket) == TSR_DOOR_HELLO) {
-		told += tsr_door_answer(socket, status, sentence, -1, end_ns);
+		told += tsr_door_answer(socket, status, sentence, NULL, 0, end_ns);
 		tsr_fd_close(&socket, 1);
 	}
 	return told;

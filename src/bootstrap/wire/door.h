@@ -1,6 +1,6 @@
 /*
- * The door of a job: the socket at which its processes come in. Rank 0 owns it;
- * the launcher does if rank 0 has ended before it opened one. The door serves
+ * The door of a job: the socket at which its processes come in. Rank 0 owns it, and
+ * on another node its keeper; the launcher does if that rank has ended before it opened one. The door serves
  * guests concurrently, so that a silent guest does not delay the others. It
  * listens only to guests that prove that they know the job's key (wire.h).
  */
@@ -56,13 +56,13 @@ tsr_door_event_t tsr_door_next(tsr_door_t *door, uint64_t end_ns, tsr_wire_hello
 			       int *socket_out);
 
 /**
- * Answers a guest: with TSR_OK and `fd`, or with an error, in which case it
+ * Answers a guest: with TSR_OK and `count` descriptors, or with an error, in which case it
  * also tells the guest that the caller prints the sentence. Returns false if
  * the answer could not be sent before `end_ns`; errno says why, EPIPE if the
  * guest is gone.
  */
-bool tsr_door_answer(int socket, tsr_status_t status, const char *sentence, int fd,
-		     uint64_t end_ns);
+bool tsr_door_answer(int socket, tsr_status_t status, const char *sentence, const int *fds,
+		     int count, uint64_t end_ns);
 
 /** Shuts the door and disconnects all guests that were not heard. */
 void tsr_door_shut(tsr_door_t *door);

@@ -78,15 +78,15 @@ static tsr_knock_result_t prove(tsr_knock_t *knock, const tsr_job_t *job, tsr_wi
 
 static tsr_knock_result_t take_verdict(tsr_knock_t *knock, tsr_knock_answer_t *answer)
 {
-	int count = 0;
+	int count = 0, fds[2];
 	const tsr_post_t post = tsr_message_receive(knock->socket, &answer->verdict,
-						    sizeof answer->verdict, &answer->fd, 1, &count);
+						    sizeof answer->verdict, fds, 2, &count);
 	if (post == TSR_POST_LATER)
 		return TSR_KNOCK_WAITS;
 	if (post != TSR_POST_DONE)
 		return give_up_for(knock, post);
-	if (count == 0)
-		answer->fd = -1;
+	answer->fd = count > 0 ? fds[0] : -1;
+	answer->bell = count > 1 ? fds[1] : -1;
 	answer->verdict.sentence[sizeof answer->verdict.sentence - 1] = '\0';
 	return TSR_KNOCK_ANSWERED;
 }

@@ -39,7 +39,8 @@ typedef enum tsr_knock_result {
 typedef struct tsr_knock_answer {
 	uid_t uid; /* FOREIGN: the user who owns the door */
 	tsr_wire_verdict_t verdict;
-	int fd; /* descriptor of the control segment, or -1 */
+	int fd;   /* descriptor of the control segment, or -1 */
+	int bell; /* that of the relay's bell, or -1: the job is on one node */
 } tsr_knock_answer_t;
 
 /**

@@ -2,13 +2,14 @@
  * The messages that the processes of a job exchange before they share memory.
  * One connection, each message one packet:
  *
- *   the guest                    rank 0's door
+ *   the guest                    the door of its node's keeper
  *   knock (a nonce)          ->
  *                            <-  challenge (a nonce of its own; a proof that
  *                                it knows the job's key)
  *   hello (its identity; a
  *     proof of the same)     ->
- *                            <-  verdict (with TSR_OK: the control segment)
+ *                            <-  verdict (with TSR_OK: the control segment, and
+ *                                in a job on several nodes the relay's bell)
  *
  * The kernel tells each end which user the other end belongs to; both ask
  * before they read or send anything. The key itself is never sent. A proof is
@@ -27,7 +28,7 @@
 #include "src/base/os/secret.h"
 #include "src/bootstrap/bootstrap.h"
 
-#define TSR_WIRE_MAGIC 0x32737274u /* "trs2" */
+#define TSR_WIRE_MAGIC 0x33737274u /* "trs3" */
 
 typedef struct tsr_wire_knock {
 	uint32_t magic;
@@ -45,7 +46,9 @@ typedef struct tsr_wire_challenge {
 typedef enum tsr_hello_kind {
 	TSR_HELLO_RANK = 1, /* a rank: `rank` of `size`; it wants to come in */
 	/* the launcher: the process of `rank` of `size` has ended with `wait_status` */
-	TSR_HELLO_ENDED = 2
+	TSR_HELLO_ENDED = 2,
+	/* the keeper of a node, over TCP (nodes/greeting.h): `rank` is its lowest rank */
+	TSR_HELLO_NODE = 3
 } tsr_hello_kind_t;
 
 typedef struct tsr_wire_hello {
@@ -74,7 +77,7 @@ uint64_t tsr_wire_hello_proof(const tsr_key_t *key, uint64_t knock_nonce, uint64
 			      const tsr_wire_hello_t *hello);
 
 /**
- * The door's address. It is abstract: it is no file, and disappears when its
+ * The address of the door of job->node. It is abstract: it is no file, and disappears when its
  * owner closes it or ends. The key is part of it, so that nobody without the
  * key can take it first. Returns its length.
  */

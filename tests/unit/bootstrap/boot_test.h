@@ -16,6 +16,7 @@
 
 #include "src/base/os/clock.h"
 #include "src/bootstrap/bootstrap.h"
+#include "src/bootstrap/nodes/root.h"
 #include "under_valgrind.h"
 
 /** What a rank leaves behind. */
@@ -33,6 +34,9 @@ typedef struct boot_test {
 	uint64_t deadline_ns;
 	const char *job;
 	seen_t *seen; /* one a rank, in memory that processes share */
+	/* null: one node; else the node of each rank, emulated on this machine */
+	const int *node_of;
+	int root_fd, port; /* several nodes: where rank 0 listens */
 } boot_test_t;
 
 /** Returns 0, or the line that failed. `boot` is left by the caller. */
@@ -67,11 +71,29 @@ static inline void boot_test_begin(boot_test_t *test)
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (test->deadline_ns == 0)
 		test->deadline_ns = 200000000000u; /* for any machine, however busy */
+	if (test->node_of != NULL)
+		test->root_fd = tsr_root_reserve(&test->port);
 }
 
 static inline void boot_test_end(boot_test_t *test)
 {
 	munmap(test->seen, TSR_MAX_RANKS * sizeof *test->seen);
+	if (test->node_of != NULL && test->root_fd >= 0)
+		close(test->root_fd);
+}
+
+/** Where a rank of a test on several nodes is. */
+static inline void boot_place(const boot_test_t *test, tsr_job_t *job)
+{
+	if (test->node_of == NULL)
+		return;
+	job->several = true;
+	job->node = test->node_of[job->rank];
+	for (int r = 0; r < job->rank; r++)
+		job->local_rank += test->node_of[r] == job->node;
+	job->root_fd = test->root_fd;
+	job->key = tsr_key_of(test->job);
+	snprintf(job->root, sizeof job->root, "127.0.0.1:%d", test->port);
 }
 
 /** Starts a process that joins as `rank` of `size`; what it saw goes to seen[place]. */
@@ -84,6 +106,9 @@ static inline pid_t boot_fork(const boot_test_t *test, int rank, int size, int p
 	tsr_job_t job = {.rank = rank, .size = size};
 	tsr_boot_t *boot;
 	snprintf(job.name, sizeof job.name, "%s", test->job);
+	boot_place(test, &job);
+	if (test->node_of != NULL && rank != 0)
+		close(test->root_fd);
 	if (note(&test->seen[place], tsr_boot_join(&job, test->deadline_ns, &boot)) != TSR_OK)
 		_exit(1);
 	/* release: partner is the acquire in boot_await */
@@ -153,6 +178,9 @@ static inline int boot_run(const boot_test_t *test, boot_body_t body)
 	/* rank 0 last: the others must look for it more than once */
 	for (int r = test->size - 1; r >= 0; r--)
 		pids[r] = boot_fork(test, r, test->size, r, body);
+	/* the sockets of rank 0 alone keep its port now: nobody waits where it has ended */
+	if (test->node_of != NULL)
+		close(test->root_fd), ((boot_test_t *)(uintptr_t)test)->root_fd = -1;
 	for (int r = 0; r < test->size; r++)
 		failed += boot_wait(pids[r]) != 0;
 	return failed;
