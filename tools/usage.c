@@ -86,6 +86,30 @@ int tool_parse_ranks(const char *command, const char *text, int *ranks_out)
 	return TOOL_OK;
 }
 
+int tool_parse_nodes(const char *command, const char *text, int *nodes_out)
+{
+	long nodes;
+
+	if (tsr_parse_int("--nodes", text, 1, TSR_MAX_RANKS, &nodes) != TSR_OK)
+		return tool_misuse_last_error(command);
+	*nodes_out = (int)nodes;
+	return TOOL_OK;
+}
+
+int tool_check_nodes(const char *command, const tsr_launcher_t *launcher)
+{
+	if (launcher->nodes > launcher->ranks)
+		return tool_misuse(command,
+				   "--nodes %d with -n %d: every node has at least one rank",
+				   launcher->nodes, launcher->ranks);
+	if (launcher->nodes > 1 && launcher->placement == TSR_PLACE_THREAD)
+		return tool_misuse(command,
+				   "--nodes %d: ranks as threads share one process, so they are on "
+				   "one node",
+				   launcher->nodes);
+	return TOOL_OK;
+}
+
 int tool_parse_backend(const char *command, const char *text, const char **backend_out)
 {
 	enum { MOST = 16 };

@@ -27,12 +27,16 @@ int tool_misuse_last_error(const char *command);
 int tool_bad_option(const char *command, int code, char **argv, const struct option *options);
 
 /**
- * Options that say which world: -n, --backend, --placement. Each prints its
- * sentence and returns TOOL_MISUSED, or TOOL_OK.
+ * Options that say which world: -n, --nodes, --backend, --placement. Each prints
+ * its sentence and returns TOOL_MISUSED, or TOOL_OK.
  */
 int tool_parse_ranks(const char *command, const char *text, int *ranks_out);
+int tool_parse_nodes(const char *command, const char *text, int *nodes_out);
 int tool_parse_backend(const char *command, const char *text, const char **backend_out);
 int tool_parse_placement(const char *command, const char *text, tsr_placement_t *placement_out);
+
+/** Refuses numbers of ranks and nodes, and a placement, that do not fit together. */
+int tool_check_nodes(const char *command, const tsr_launcher_t *launcher);
 
 /**
  * Prints a help. A line of more than 80 columns goes on below where its text

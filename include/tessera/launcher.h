@@ -29,6 +29,11 @@ typedef struct tsr_launcher {
 	int ranks;   /* 1 .. TSR_MAX_RANKS */
 	tsr_placement_t placement;
 	const char *backend; /* null: TESSERA_BACKEND, or the best one present */
+	/* Emulated nodes on this machine, 1 .. ranks: ranks of different nodes share no memory, and
+	 * know each other by the network alone. Node 0 has the first ranks, and so on; the first
+	 * nodes have one rank more where the numbers do not divide. 0 or 1: one node. Not with
+	 * ranks as threads. */
+	int nodes;
 } tsr_launcher_t;
 
 /**

@@ -49,19 +49,51 @@ static tsr_status_t check_agreement(const tsr_found_t *found, const tsr_found_t 
 	return TSR_OK;
 }
 
-static tsr_status_t check_one_node(const tsr_found_t *found, tsr_found_t *chosen)
+/** What one launcher leaves open, another that means the same rank may say. */
+static void complete(const tsr_found_t *found, tsr_found_t *chosen)
 {
-	for (int i = 0; i < FINDERS && chosen->local_size == 0; i++)
-		if (found[i].size == chosen->size && found[i].rank == chosen->rank)
+	for (int i = 0; i < FINDERS; i++) {
+		if (found[i].size != chosen->size || found[i].rank != chosen->rank)
+			continue;
+		if (chosen->local_size == 0)
 			chosen->local_size = found[i].local_size;
-	if (chosen->local_size != 0 && chosen->local_size < chosen->size)
-		return tsr_error(TSR_ERR_CONFIG,
-				 "%s started %d ranks on several nodes; a world is one node: start "
-				 "all ranks on one",
-				 chosen->launcher, chosen->size);
+		if (chosen->local_rank < 0)
+			chosen->local_rank = found[i].local_rank;
+		if (chosen->node == 0)
+			chosen->node = found[i].node;
+		if (chosen->root[0] == '\0')
+			memcpy(chosen->root, found[i].root, sizeof chosen->root);
+	}
+}
+
+/**
+ * Whether the job is on several nodes, and then where rank 0 is. PMIx could say
+ * it too, once this library speaks it: it would be asked here.
+ */
+static tsr_status_t check_nodes(const tsr_options_t *options, tsr_found_t *chosen)
+{
+	chosen->several = chosen->local_size != 0 && chosen->local_size < chosen->size;
 	if (chosen->size > TSR_MAX_RANKS)
 		return tsr_error(TSR_ERR_CONFIG, "%s started %d ranks; a world has at most %d",
 				 chosen->launcher, chosen->size, TSR_MAX_RANKS);
+	if (!chosen->several)
+		return TSR_OK;
+	if (options->root == NULL && chosen->root[0] == '\0')
+		return tsr_error(TSR_ERR_CONFIG,
+				 "%s started %d ranks on several nodes, and does not say where "
+				 "rank 0 is: set TESSERA_ROOT on all ranks to HOST:PORT, the node "
+				 "of rank 0 and a port that is free there, or start all ranks on "
+				 "one node",
+				 chosen->launcher, chosen->size);
+	if (chosen->local_rank < 0)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "%s started %d ranks on several nodes, and does not say which "
+				 "rank of its node this is: set TESSERA_RANK, TESSERA_SIZE, "
+				 "TESSERA_JOB, TESSERA_NODE, TESSERA_LOCAL_RANK and TESSERA_ROOT",
+				 chosen->launcher, chosen->size);
+	if (chosen->named_by_process)
+		snprintf(chosen->job, sizeof chosen->job, "%.200s",
+			 options->root != NULL ? options->root : chosen->root);
 	return TSR_OK;
 }
 
@@ -69,7 +101,7 @@ static tsr_status_t check_one_node(const tsr_found_t *found, tsr_found_t *chosen
  * What launchers other than our own say. An incomplete set counts where no
  * complete one explains the process.
  */
-static tsr_status_t find_foreign(tsr_found_t *chosen_out)
+static tsr_status_t find_foreign(const tsr_options_t *options, tsr_found_t *chosen_out)
 {
 	tsr_found_t found[FINDERS];
 	for (int i = 0; i < FINDERS; i++)
@@ -85,10 +117,12 @@ static tsr_status_t find_foreign(tsr_found_t *chosen_out)
 		if (status != TSR_OK)
 			return status;
 	}
-	*chosen_out = chosen;
 	tsr_status_t status = check_agreement(found, &chosen);
+	if (chosen.size > 1)
+		complete(found, &chosen);
 	if (status == TSR_OK && chosen.size > 1)
-		status = check_one_node(found, &chosen);
+		status = check_nodes(options, &chosen);
+	*chosen_out = chosen;
 	return status;
 }
 
@@ -127,6 +161,12 @@ void tsr_job_of(const tsr_found_t *found, const char *secret, tsr_job_t *job)
 	job->size = found->size > 0 ? found->size : 1;
 	job->launcher = found->launcher;
 	job->by_id = false;
+	job->several = found->several;
+	job->node = found->node;
+	job->local_rank = found->local_rank;
+	job->root_fd = 0;
+	job->interface[0] = '\0';
+	memcpy(job->root, found->root, sizeof job->root);
 	job->key = key_of(found, secret);
 	name_job(found, job);
 }
@@ -154,6 +194,18 @@ static tsr_status_t detect_threads(const tsr_options_t *options, const tsr_found
 	return TSR_OK;
 }
 
+/** Where rank 0 listens: what the settings say goes before what the launcher says. */
+static void place_root(const tsr_options_t *options, tsr_job_t *job)
+{
+	if (!job->several)
+		return;
+	if (options->root != NULL)
+		snprintf(job->root, sizeof job->root, "%s", options->root);
+	if (options->net_interface != NULL)
+		snprintf(job->interface, sizeof job->interface, "%s", options->net_interface);
+	job->root_fd = job->rank == 0 ? options->root_fd : 0;
+}
+
 tsr_status_t tsr_job_detect(tsr_job_t *job_out)
 {
 	tsr_options_t options;
@@ -166,9 +218,10 @@ tsr_status_t tsr_job_detect(tsr_job_t *job_out)
 	/* started by tessera run, wherever that was started: nothing else matters */
 	if (own.size > 1) {
 		tsr_job_of(&own, options.secret, job_out);
+		place_root(&options, job_out);
 		return TSR_OK;
 	}
-	status = find_foreign(&foreign);
+	status = find_foreign(&options, &foreign);
 	if (status != TSR_OK && own.size == 0)
 		return status;
 	if (options.threads)
@@ -180,5 +233,6 @@ tsr_status_t tsr_job_detect(tsr_job_t *job_out)
 				 "and TESSERA_SIZE",
 				 foreign.launcher, foreign.size);
 	tsr_job_of(own.size == 1 ? &own : &foreign, options.secret, job_out);
+	place_root(&options, job_out);
 	return TSR_OK;
 }

@@ -14,6 +14,7 @@
 #include "src/bootstrap/bootstrap.h"
 #include "src/bootstrap/crew.h"
 #include "src/bootstrap/launchers.h"
+#include "src/bootstrap/nodes/root.h"
 #include "src/bootstrap/notice.h"
 #include "src/registry/registry.h"
 #include "src/world/program.h"
@@ -23,7 +24,10 @@
 typedef struct plan {
 	tsr_options_t options;
 	int ranks;
+	int nodes; /* emulated ones; 1: none is */
 	bool threads;
+	int root_fd; /* several nodes: where rank 0 listens; else -1 */
+	char root[32];
 	char job[64];    /* no other launch of this machine has it */
 	char secret[40]; /* of this launch: 128 random bits */
 } plan_t;
@@ -57,6 +61,26 @@ static tsr_status_t name_plan(plan_t *plan)
 	return TSR_OK;
 }
 
+static tsr_status_t check_nodes(const tsr_launcher_t *launcher, plan_t *plan)
+{
+	plan->nodes = launcher->nodes != 0 ? launcher->nodes : 1;
+	if (plan->nodes < 1 || plan->nodes > plan->ranks)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "a world of %d ranks on %d nodes: every node has at least one rank",
+				 plan->ranks, plan->nodes);
+	if (plan->nodes > 1 && plan->threads)
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "ranks as threads share one process, so they are on one node: use "
+				 "the placement 'process' for %d nodes",
+				 plan->nodes);
+	if (plan->nodes > 1 && plan->options.check != NULL)
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "tessera check explores ranks in one process, so they are on one "
+				 "node, not on %d",
+				 plan->nodes);
+	return TSR_OK;
+}
+
 static tsr_status_t make_plan(const tsr_launcher_t *theirs, plan_t *plan)
 {
 	if (theirs == NULL)
@@ -82,7 +106,36 @@ static tsr_status_t make_plan(const tsr_launcher_t *theirs, plan_t *plan)
 				? plan->options.threads
 				: launcher.placement == TSR_PLACE_THREAD;
 	plan->options.threads = plan->threads;
-	return name_plan(plan);
+	status = check_nodes(&launcher, plan);
+	return status == TSR_OK ? name_plan(plan) : status;
+}
+
+/**
+ * Several nodes: opens the socket at which rank 0 listens, so that nobody else
+ * takes the port before. (Nodes in network namespaces of their own would get
+ * theirs here, and this socket would be opened in that of node 0.)
+ */
+static tsr_status_t open_root(plan_t *plan)
+{
+	int port = 0;
+	plan->root_fd = -1;
+	if (plan->nodes < 2)
+		return TSR_OK;
+	plan->root_fd = tsr_root_reserve(&port);
+	if (plan->root_fd < 0)
+		return tsr_error(TSR_ERR_SYSTEM, "cannot listen at a port of this machine: %s",
+				 strerror(errno));
+	snprintf(plan->root, sizeof plan->root, "127.0.0.1:%d", port);
+	return TSR_OK;
+}
+
+/** The node of a rank, in blocks, and the first rank of that node. */
+static int node_of(const plan_t *plan, int rank, int *first_out)
+{
+	const int each = plan->ranks / plan->nodes, more = plan->ranks % plan->nodes;
+	const int node = rank < more * (each + 1) ? rank / (each + 1) : (rank - more) / each;
+	*first_out = node * each + (node < more ? node : more);
+	return node;
 }
 
 static void set_number(const char *name, int value)
@@ -90,6 +143,25 @@ static void set_number(const char *name, int value)
 	char text[16];
 	snprintf(text, sizeof text, "%d", value);
 	setenv(name, text, 1);
+}
+
+/** Where a rank is; and nothing of a launcher's around this one. */
+static void set_node(const plan_t *plan, int rank)
+{
+	int first;
+	unsetenv("TESSERA_NODE");
+	unsetenv("TESSERA_LOCAL_RANK");
+	unsetenv("TESSERA_ROOT");
+	unsetenv("TESSERA_ROOT_FD");
+	if (plan->nodes < 2 || rank < 0)
+		return;
+	set_number("TESSERA_NODE", node_of(plan, rank, &first));
+	set_number("TESSERA_LOCAL_RANK", rank - first);
+	setenv("TESSERA_ROOT", plan->root, 1);
+	if (rank == 0)
+		set_number("TESSERA_ROOT_FD", plan->root_fd);
+	else
+		tsr_fd_close(&plan->root_fd, 1);
 }
 
 /** In a rank's process: the environment that tsr_init reads. `rank` -1: it holds all ranks. */
@@ -108,6 +180,7 @@ static void set_environment(const plan_t *plan, int rank)
 		setenv("TESSERA_JOB", plan->job, 1);
 		setenv("TESSERA_SECRET", plan->secret, 1);
 	}
+	set_node(plan, rank);
 }
 
 /** What the process of a rank does, and returns as its exit code. */
@@ -138,15 +211,18 @@ static int fail(tsr_status_t status, const char *action)
 /** The job as its ranks will make it out of their environment. */
 static void begin_notice(const plan_t *plan, tsr_notice_t *notice)
 {
-	tsr_found_t found = {.launcher = "tessera run", .size = plan->ranks};
+	tsr_found_t found = {
+		.launcher = "tessera run", .size = plan->ranks, .several = plan->nodes > 1};
 	tsr_job_t job;
 	snprintf(found.job, sizeof found.job, "%s", plan->job);
 	tsr_job_of(&found, plan->secret, &job);
 	tsr_notice_begin(notice, &job);
+	for (int r = 0; r < plan->ranks && plan->nodes > 1; r++)
+		notice->node_of[r] = node_of(plan, r, &notice->keeper_of[r]);
 }
 
 /** Starts all processes and waits for them. */
-static int run_processes(const plan_t *plan, const task_t *task)
+static int run_processes(plan_t *plan, const task_t *task)
 {
 	tsr_crew_t crew;
 	tsr_notice_t notice;
@@ -156,6 +232,10 @@ static int run_processes(const plan_t *plan, const task_t *task)
 	if (!tsr_crew_begin(&crew, plan->options.deadline_ns))
 		return fail(TSR_ERR_SYSTEM, "cannot start ranks");
 	crew.one_process = plan->threads;
+	if (open_root(plan) != TSR_OK) {
+		tsr_crew_end(&crew);
+		return tsr_fail(NULL);
+	}
 	begin_notice(plan, &notice);
 	crew.notice = plan->threads ? NULL : &notice;
 	int code = 0;
@@ -172,6 +252,7 @@ static int run_processes(const plan_t *plan, const task_t *task)
 		tsr_crew_tell(&crew, result);
 		_exit(result);
 	}
+	tsr_fd_close(&plan->root_fd, 1); /* rank 0 has it */
 	if (code == 0)
 		code = tsr_crew_wait(&crew);
 	tsr_crew_end(&crew);

@@ -24,7 +24,7 @@ static tsr_status_t read_number(const char *name, long low, long absent, int *va
 static tsr_status_t read_pair(const char *launcher, const char *rank_name, const char *size_name,
 			      tsr_found_t *found)
 {
-	*found = (tsr_found_t){.launcher = launcher};
+	*found = (tsr_found_t){.launcher = launcher, .local_rank = -1};
 	int rank = -1, size = 0;
 	tsr_status_t status = read_number(rank_name, 0, -1, &rank);
 	if (status == TSR_OK)
@@ -64,7 +64,33 @@ tsr_status_t tsr_found_tessera(const tsr_options_t *options, tsr_found_t *found)
 		return tsr_error(TSR_ERR_CONFIG, "TESSERA_JOB is set but TESSERA_RANK and "
 						 "TESSERA_SIZE are not: set all three or none");
 	snprintf(found->job, sizeof found->job, "%s", or_empty(options->job));
+	if (found->size < 2 || options->node < 0)
+		return TSR_OK;
+	if (options->local_rank < 0 || options->root == NULL)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "TESSERA_NODE is set but %s is not: a job on several nodes needs "
+				 "TESSERA_NODE, TESSERA_LOCAL_RANK and TESSERA_ROOT on all ranks",
+				 options->root == NULL ? "TESSERA_ROOT" : "TESSERA_LOCAL_RANK");
+	found->several = true;
+	found->node = options->node;
+	found->local_rank = options->local_rank;
 	return TSR_OK;
+}
+
+/**
+ * torchrun's own store listens at MASTER_PORT of the node of rank 0: rank 0 of
+ * the world takes the next port.
+ */
+static void find_torchrun_root(tsr_found_t *found)
+{
+	int port = 0;
+	const char *host = getenv("MASTER_ADDR");
+	if (host == NULL || read_number("MASTER_PORT", 1, 0, &port) != TSR_OK || port == 0 ||
+	    port >= 65535)
+		return;
+	const bool colons = strchr(host, ':') != NULL && host[0] != '[';
+	snprintf(found->root, sizeof found->root, "%s%.200s%s:%d", colons ? "[" : "", host,
+		 colons ? "]" : "", port + 1);
 }
 
 tsr_status_t tsr_found_torchrun(tsr_found_t *found)
@@ -79,6 +105,10 @@ tsr_status_t tsr_found_torchrun(tsr_found_t *found)
 				 getenv("LOCAL_RANK") != NULL ? "LOCAL_RANK" : "LOCAL_WORLD_SIZE");
 	if (status == TSR_OK)
 		status = read_number("LOCAL_WORLD_SIZE", 1, 0, &found->local_size);
+	if (status == TSR_OK)
+		status = read_number("LOCAL_RANK", 0, -1, &found->local_rank);
+	if (status == TSR_OK)
+		status = read_number("GROUP_RANK", 0, 0, &found->node);
 	if (status != TSR_OK || found->size == 0)
 		return status;
 	const char *port = getenv("MASTER_PORT"), *run = getenv("TORCHELASTIC_RUN_ID");
@@ -90,6 +120,7 @@ tsr_status_t tsr_found_torchrun(tsr_found_t *found)
 	snprintf(found->job, sizeof found->job, "%.60s.%.12s.%.100s.%.12s",
 		 or_empty(getenv("MASTER_ADDR")), or_empty(port), or_empty(run),
 		 or_empty(getenv("TORCHELASTIC_RESTART_COUNT")));
+	find_torchrun_root(found);
 	return TSR_OK;
 }
 
@@ -99,6 +130,8 @@ tsr_status_t tsr_found_open_mpi(tsr_found_t *found)
 		read_pair("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", found);
 	if (status == TSR_OK)
 		status = read_number("OMPI_COMM_WORLD_LOCAL_SIZE", 1, 0, &found->local_size);
+	if (status == TSR_OK)
+		status = read_number("OMPI_COMM_WORLD_LOCAL_RANK", 0, -1, &found->local_rank);
 	if (status != TSR_OK || found->size == 0)
 		return status;
 	const char *job = getenv("PMIX_NAMESPACE");
@@ -150,14 +183,17 @@ tsr_status_t tsr_found_pmi(tsr_found_t *found)
 	tsr_status_t status = read_pair("PMI", "PMI_RANK", "PMI_SIZE", found);
 	if (status == TSR_OK)
 		status = read_number("MPI_LOCALNRANKS", 1, 0, &found->local_size);
+	if (status == TSR_OK)
+		status = read_number("MPI_LOCALRANKID", 0, -1, &found->local_rank);
 	if (status != TSR_OK || found->size == 0)
 		return status;
 	const char *job = getenv("PMI_PORT") != NULL ? getenv("PMI_PORT") : getenv("PMI_JOBID");
 	if (job != NULL)
 		snprintf(found->job, sizeof found->job, "%.200s", job);
-	else if (pmi_proxy() > 0)
+	else if (pmi_proxy() > 0) {
 		snprintf(found->job, sizeof found->job, "%ld", (long)pmi_proxy());
-	else if (found->size > 1)
+		found->named_by_process = true;
+	} else if (found->size > 1)
 		return tsr_error(TSR_ERR_CONFIG,
 				 "PMI_RANK and PMI_SIZE are set, but nothing that this rank sees "
 				 "names its job: its launcher is outside "
@@ -184,9 +220,48 @@ static const char *first_set(const char *a, const char *b, const char *c)
 	return getenv(a) != NULL ? a : getenv(b) != NULL ? b : c;
 }
 
+/**
+ * The first host of a list as Slurm writes it: "a1,b2", or "rack[01-03,7]n[2,4]"
+ * of which the first is rack01n2.
+ */
+static void first_host(const char *list, char *host, size_t size)
+{
+	size_t used = 0;
+	for (const char *at = list; *at != '\0' && *at != ',' && used + 1 < size;) {
+		if (*at != '[') {
+			host[used++] = *at++;
+			continue;
+		}
+		for (at++; *at != '\0' && strchr("-,]", *at) == NULL && used + 1 < size;)
+			host[used++] = *at++;
+		at += strcspn(at, "]");
+		at += *at == ']';
+	}
+	host[used] = '\0';
+}
+
+/**
+ * Slurm puts rank 0 on the first node, unless it is told otherwise. The port is
+ * below those that Linux gives to connections, and each step has another one,
+ * most often.
+ */
+static void find_slurm_root(tsr_found_t *found, const char *job, const char *step)
+{
+	const char *list = getenv(
+		first_set("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"));
+	char host[200];
+	if (list == NULL || job == NULL)
+		return;
+	first_host(list, host, sizeof host);
+	const unsigned long long number = strtoull(job, NULL, 10) * 31 + strtoull(step, NULL, 10);
+	if (host[0] != '\0')
+		snprintf(found->root, sizeof found->root, "%s:%u", host,
+			 10000 + (unsigned)(number % 20000));
+}
+
 tsr_status_t tsr_found_slurm(tsr_found_t *found)
 {
-	*found = (tsr_found_t){.launcher = "Slurm"};
+	*found = (tsr_found_t){.launcher = "Slurm", .local_rank = -1};
 	const char *step;
 	if (!in_slurm_step(&step))
 		return TSR_OK;
@@ -209,5 +284,9 @@ tsr_status_t tsr_found_slurm(tsr_found_t *found)
 	const char *job =
 		getenv("SLURM_JOB_ID") != NULL ? getenv("SLURM_JOB_ID") : getenv("SLURM_JOBID");
 	snprintf(found->job, sizeof found->job, "%.40s.%.40s", or_empty(job), step);
-	return TSR_OK;
+	status = read_number("SLURM_LOCALID", 0, -1, &found->local_rank);
+	if (status == TSR_OK)
+		status = read_number("SLURM_NODEID", 0, 0, &found->node);
+	find_slurm_root(found, job, step);
+	return status;
 }

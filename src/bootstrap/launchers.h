@@ -10,6 +10,12 @@ typedef struct tsr_found {
 	const char *launcher;
 	int rank, size; /* 0: none of the launcher's variables is set */
 	int local_size; /* ranks on this node; 0: unknown */
+	int local_rank; /* rank among those of this node; -1: unknown */
+	int node;       /* as in tsr_job_t; 0 if the launcher has no number for it */
+	bool several;   /* the ranks are on several nodes */
+	/* HOST:PORT where rank 0 listens for the other nodes; "": the launcher does not say it */
+	char root[256];
+	bool named_by_process; /* `job` is a process of this node: no name for several */
 	char job[256];  /* the job's name, which all its ranks share */
 	/* A secret that the job's ranks share and other users can hardly guess, if the launcher
 	 * provides one. If it is empty, the job's key is made of the name alone. Even then no other

@@ -41,13 +41,14 @@ void tsr_notice_end(tsr_notice_t *notice)
 		tsr_door_shut(&notice->door);
 }
 
-/** Stands in for rank 0: whoever comes learns why it does not. */
-static void answer_for_rank_0(tsr_notice_t *notice)
+/** Stands in for a keeper that has ended, such as rank 0: whoever comes learns why it does not. */
+static void answer_for(tsr_notice_t *notice, int keeper)
 {
 	char sentence[TSR_NOTICE_BYTES];
+	notice->job.node = notice->node_of[keeper];
 	if (notice->door.fd < 0 && !tsr_door_open(&notice->door, &notice->job))
 		return;
-	tsr_notice_sentence(0, notice->job.size, notice->wait_status[0], sentence);
+	tsr_notice_sentence(keeper, notice->job.size, notice->wait_status[keeper], sentence);
 	if (tsr_door_turn_away(&notice->door, TSR_ERR_PEER_LOST, sentence,
 			       tsr_now_ns() + PATIENCE_NS) > 0 &&
 	    !notice->printed) {
@@ -56,39 +57,59 @@ static void answer_for_rank_0(tsr_notice_t *notice)
 	}
 }
 
-/** The next rank that has ended, from `notice->next` on, or -1. */
-static int next_ended(const tsr_notice_t *notice)
+/** The first rank of a node that has ended, or -1: on one node, rank 0. */
+static int ended_keeper(const tsr_notice_t *notice)
 {
-	for (int i = 0; i < notice->job.size; i++) {
-		const int rank = (notice->next + i) % notice->job.size;
-		if (rank != 0 && notice->ended[rank])
-			return rank;
-	}
+	for (int r = 0; r < notice->job.size; r++)
+		if (notice->ended[r] && notice->keeper_of[r] == r)
+			return r;
 	return -1;
+}
+
+/**
+ * The next rank that has ended, from `notice->next` on, and a door to tell of
+ * it: those of all nodes in turn. False: there is none.
+ */
+static bool next_ended(tsr_notice_t *notice, int *rank_out)
+{
+	const int size = notice->job.size;
+	for (int i = 0; i < size * size; i++) {
+		const int at = (notice->next + i) % (size * size);
+		const int door = at / size, rank = at % size;
+		if (notice->keeper_of[door] != door || notice->ended[door] ||
+		    !notice->ended[rank])
+			continue;
+		notice->next = at;
+		notice->job.node = notice->node_of[door];
+		*rank_out = rank;
+		return true;
+	}
+	return false;
 }
 
 bool tsr_notice_tell(tsr_notice_t *notice)
 {
-	if (notice->ended[0]) {
-		answer_for_rank_0(notice);
-		return true;
-	}
-	const int rank = next_ended(notice);
-	if (rank < 0)
-		return false;
-	notice->next = rank;
+	const int keeper = ended_keeper(notice);
+	int rank;
+	if (keeper >= 0)
+		answer_for(notice, keeper);
+	if (!next_ended(notice, &rank))
+		return keeper >= 0;
 	tsr_wire_hello_t hello = {.kind = TSR_HELLO_ENDED,
 				  .abi = TSR_CONTROL_ABI,
 				  .rank = rank,
 				  .size = notice->job.size,
 				  .wait_status = notice->wait_status[rank]};
 	tsr_knock_answer_t answer = {.fd = -1, .bell = -1};
-	if (tsr_knock_step(&notice->knock, &notice->job, &hello, tsr_now_ns() + PATIENCE_NS,
-			   &answer) == TSR_KNOCK_ANSWERED) {
+	const tsr_knock_result_t result = tsr_knock_step(
+		&notice->knock, &notice->job, &hello, tsr_now_ns() + PATIENCE_NS, &answer);
+	if (result == TSR_KNOCK_ANSWERED) {
 		tsr_fd_close(&answer.fd, 1);
 		tsr_fd_close(&answer.bell, 1);
 		tsr_knock_cancel(&notice->knock);
-		notice->next = rank + 1; /* another one may be what this world waits for */
 	}
+	/* another one may be what this world, or another node, waits for */
+	if (result == TSR_KNOCK_ANSWERED || (notice->job.several && result != TSR_KNOCK_WAITS))
+		notice->next++;
 	return true;
 }

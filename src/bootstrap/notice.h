@@ -15,13 +15,18 @@
 enum { TSR_NOTICE_BYTES = 256 };
 
 typedef struct tsr_notice {
-	tsr_job_t job; /* its rank is not used */
+	tsr_job_t job; /* its rank is not used, and its node is set for each knock */
+	/* several nodes: the node of each rank, and the first rank there, its keeper */
+	int node_of[TSR_MAX_RANKS], keeper_of[TSR_MAX_RANKS];
 	bool ended[TSR_MAX_RANKS];
 	int wait_status[TSR_MAX_RANKS];
-	bool printed; /* the fate of rank 0 has been printed, for all who were told of it */
-	int next;     /* the rank that the knock reports */
+	bool printed; /* the fate of a keeper has been printed, for all who were told of it */
+	/* what the knock tells: the keeper whose door it is at, times the size, plus the rank that it
+	 * reports */
+	int next;
 	tsr_knock_t knock;
-	tsr_door_t door; /* open if rank 0 has ended, in its place */
+	/* open if a keeper has ended, in its place: the first one that has */
+	tsr_door_t door;
 } tsr_notice_t;
 
 void tsr_notice_begin(tsr_notice_t *notice, const tsr_job_t *job);
@@ -32,7 +37,7 @@ void tsr_notice_ended(tsr_notice_t *notice, int rank, int wait_status);
 /**
  * Tells all who can be told now; takes at most some milliseconds. Call it
  * repeatedly while ranks live: each world of the job that still waits for an
- * ended rank is told. Returns true if there may be more to tell soon.
+ * ended rank is told, on each of its nodes. Returns true if there may be more to tell soon.
  */
 bool tsr_notice_tell(tsr_notice_t *notice);
 

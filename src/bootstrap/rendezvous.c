@@ -45,7 +45,7 @@ static tsr_status_t open_door(tsr_boot_t *boot, const tsr_job_t *job)
 				 tsr_message_fault(errno));
 	tsr_knock_t knock = {.socket = -1};
 	tsr_wire_hello_t nobody = {.kind = 0};
-	tsr_knock_answer_t answer;
+	tsr_knock_answer_t answer = {.fd = -1, .bell = -1};
 	const bool foreign = tsr_knock_step(&knock, job, &nobody, 0, &answer) == TSR_KNOCK_FOREIGN;
 	tsr_knock_cancel(&knock);
 	if (foreign)

@@ -16,6 +16,8 @@ static const char help[] =
 	"command. No process, socket or shared memory is left behind.\n"
 	"\n"
 	"  -n, --ranks RANKS       number of ranks, 1 or more\n"
+	"      --nodes NODES       emulate NODES nodes on this machine: ranks of different nodes\n"
+	"                          share no memory (default: 1)\n"
 	"      --backend B         backend (default: TESSERA_BACKEND, or else the best one\n"
 	"                          that has a device)\n"
 	"  -p, --placement P       process: each rank is a process (default);\n"
@@ -82,12 +84,13 @@ static int start(const tsr_launcher_t *launcher, run_wishes_t *wishes, bool debu
 	return code ? code : launch(launcher, wishes, program);
 }
 
-enum { TAG = 256, OUTPUT, GDB };
+enum { TAG = 256, OUTPUT, GDB, NODES };
 
 int tsr_cmd_run(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"ranks", required_argument, NULL, 'n'},
+		{"nodes", required_argument, NULL, NODES},
 		{"backend", required_argument, NULL, 'b'},
 		{"placement", required_argument, NULL, 'p'},
 		{"tag", no_argument, NULL, TAG},
@@ -108,6 +111,9 @@ int tsr_cmd_run(int argc, char **argv)
 		switch (o) {
 		case 'n':
 			misused = tool_parse_ranks("run", optarg, &launcher.ranks);
+			break;
+		case NODES:
+			misused = tool_parse_nodes("run", optarg, &launcher.nodes);
 			break;
 		case 'b':
 			misused = tool_parse_backend("run", optarg, &launcher.backend);
@@ -135,6 +141,9 @@ int tsr_cmd_run(int argc, char **argv)
 		return misused;
 	if (launcher.ranks == 0)
 		return tool_misuse("run", "how many ranks? Say it with -n, such as -n 8");
+	misused = tool_check_nodes("run", &launcher);
+	if (misused)
+		return misused;
 	if (optind >= argc)
 		return tool_misuse("run", "which program? Name it behind the options");
 	misused = tool_check_program("run", argv[optind]);

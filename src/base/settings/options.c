@@ -10,7 +10,7 @@
 
 extern char **environ;
 
-enum { SECRET_LENGTH = 128 };
+enum { SECRET_LENGTH = 128, ROOT_LENGTH = 240, INTERFACE_LENGTH = 48 };
 
 typedef struct option {
 	const char *name;
@@ -101,6 +101,42 @@ static tsr_status_t read_secret(const char *name, const char *text, tsr_options_
 	return TSR_OK;
 }
 
+static tsr_status_t read_node(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_int(name, text, 0, TSR_MAX_RANKS - 1, &options->node);
+}
+
+static tsr_status_t read_local_rank(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_int(name, text, 0, TSR_MAX_RANKS - 1, &options->local_rank);
+}
+
+static tsr_status_t read_root(const char *name, const char *text, tsr_options_t *options)
+{
+	const char *colon = strrchr(text, ':');
+	long port;
+	if (colon == NULL || colon == text || strlen(text) > ROOT_LENGTH)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "%s is '%s'; it must be HOST:PORT, such as node1:29600", name,
+				 text);
+	options->root = text;
+	return tsr_parse_int(name, colon + 1, 1, 65535, &port);
+}
+
+static tsr_status_t read_root_fd(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_int(name, text, 3, INT_MAX, &options->root_fd);
+}
+
+static tsr_status_t read_net_interface(const char *name, const char *text, tsr_options_t *options)
+{
+	if (strlen(text) > INTERFACE_LENGTH)
+		return tsr_error(TSR_ERR_CONFIG, "%s has %zu letters; it may have %d", name,
+				 strlen(text), INTERFACE_LENGTH);
+	options->net_interface = text;
+	return TSR_OK;
+}
+
 static tsr_status_t read_bytes(const char *name, const char *text, size_t low, size_t high,
 			       size_t *size_out)
 {
@@ -184,6 +220,23 @@ static const option_t table[] = {
 	 "a word that all ranks of a job share and nobody else knows, so that nobody else can "
 	 "join; set by tessera run",
 	 read_secret},
+	{"TESSERA_NODE", NULL,
+	 "of a job on several nodes: the number of this process's node; set by tessera run --nodes",
+	 read_node},
+	{"TESSERA_LOCAL_RANK", NULL,
+	 "of a job on several nodes: its rank among those of its node; set by tessera run --nodes",
+	 read_local_rank},
+	{"TESSERA_ROOT", NULL,
+	 "of a job on several nodes: HOST:PORT where rank 0 listens for the other nodes, on all "
+	 "ranks; set by tessera run --nodes",
+	 read_root},
+	{"TESSERA_ROOT_FD", NULL,
+	 "a descriptor of rank 0 that listens at TESSERA_ROOT already; set by tessera run --nodes",
+	 read_root_fd},
+	{"TESSERA_NET_INTERFACE", NULL,
+	 "the interface, or its address, at which rank 0 listens for the other nodes; not set: that "
+	 "of TESSERA_ROOT",
+	 read_net_interface},
 	{"TESSERA_HEAP_SIZE", "1G", "bytes of a rank's symmetric heap; memory is used when touched",
 	 read_heap_size},
 	{"TESSERA_DEADLINE", "30s", "how long any wait may last", read_deadline},
@@ -242,7 +295,7 @@ tsr_status_t tsr_options_read(tsr_options_t *options_out)
 		if (status != TSR_OK)
 			return status;
 	}
-	tsr_options_t options = {.rank = -1, .size = -1};
+	tsr_options_t options = {.rank = -1, .size = -1, .node = -1, .local_rank = -1};
 	for (size_t i = 0; i < COUNT; i++) {
 		const char *text = getenv(table[i].name);
 		if (text != NULL && *text == '\0')

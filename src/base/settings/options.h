@@ -17,6 +17,12 @@ typedef struct tsr_options {
 	int rank, size;      /* TESSERA_RANK, TESSERA_SIZE; -1 if not set */
 	const char *job;     /* TESSERA_JOB; null if not set */
 	const char *secret;  /* TESSERA_SECRET; null if not set; never printed */
+	int node;            /* TESSERA_NODE; -1 if not set: the job is on one node */
+	int local_rank;      /* TESSERA_LOCAL_RANK; -1 if not set */
+	const char *root;    /* TESSERA_ROOT, as HOST:PORT; null if not set */
+	int root_fd;         /* TESSERA_ROOT_FD; 0 if not set */
+	/* TESSERA_NET_INTERFACE, a name or an address; null if not set */
+	const char *net_interface;
 	/* TESSERA_HEAP_SIZE, such as 256M; default 1G (untouched pages stay unallocated) */
 	size_t heap_bytes;
 	uint64_t deadline_ns; /* TESSERA_DEADLINE, such as 30s or 500ms; default 30s */
