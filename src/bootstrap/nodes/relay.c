@@ -20,7 +20,10 @@
 #define GOODBYE_NS 2000000000u
 #define LONGEST_ALIVE_NS 1000000000u
 
-enum { LOOK_NS = 20 * 1000000, SHORTEST_ALIVE_NS = 5 * 1000000 };
+enum {
+	EVENTS_NS = 500 * 1000000, /* from the claim of an event to its telling, on a busy machine */
+	LOOK_NS = 20 * 1000000, SHORTEST_ALIVE_NS = 5 * 1000000
+};
 
 /* ------------------------------------------------------------------ the world's end */
 
@@ -95,11 +98,38 @@ void tsr_relay_decide(tsr_relay_t *relay, tsr_status_t status, const char *forma
 	tsr_control_end(boot->control, proposal != NULL ? proposal : &end);
 }
 
+/** Whether there is an end to pass on. */
+static bool is_end_due(const tsr_relay_t *relay)
+{
+	return tsr_relay_is_hub(relay)
+		       ? tsr_relay_ended(relay)
+		       : relay->joined && find_proposal(relay->boot) != NULL;
+}
+
+/**
+ * Whether all events that were claimed before the end have been passed on: a
+ * round that is complete here is then complete everywhere before it ends. Who
+ * has claimed one and died holds up the rest.
+ */
+static bool are_events_passed(tsr_relay_t *relay)
+{
+	const tsr_event_ring_t *ring = &relay->boot->control->events;
+	/* relaxed, both: the end was acquired before, and claims before it with it */
+	const uint32_t claimed = atomic_load_explicit(&ring->claimed, memory_order_relaxed);
+	const uint32_t taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+	if (relay->end_seen_ns == 0) {
+		relay->end_seen_ns = tsr_now_ns();
+		relay->end_number = claimed;
+	}
+	return (int32_t)(taken - relay->end_number) >= 0 ||
+	       tsr_now_ns() - relay->end_seen_ns > EVENTS_NS;
+}
+
 /** Tells the other nodes why the world has ended; or node 0 why it should. */
-static void pass_on_end(tsr_relay_t *relay, bool due)
+static void pass_on_end(tsr_relay_t *relay)
 {
 	const tsr_boot_t *boot = relay->boot;
-	if (relay->end_sent || !due)
+	if (relay->end_sent || !is_end_due(relay) || !are_events_passed(relay))
 		return;
 	if (!tsr_relay_is_hub(relay) && relay->link[0].stage != TSR_LINK_JOINED) {
 		/* the hub has gone */
@@ -113,14 +143,6 @@ static void pass_on_end(tsr_relay_t *relay, bool due)
 		.kind = TSR_FRAME_END, .bytes = sizeof *end, .event = {.rank = boot->rank}};
 	relay->end_sent = true;
 	tsr_relay_spread(relay, &frame, end, NULL);
-}
-
-/** Whether there is an end to pass on. Looked at before the events that come before it. */
-static bool is_end_due(const tsr_relay_t *relay)
-{
-	return tsr_relay_is_hub(relay)
-		       ? tsr_relay_ended(relay)
-		       : relay->joined && find_proposal(relay->boot) != NULL;
 }
 
 /* ------------------------------------------------------------------ nodes */
@@ -232,7 +254,12 @@ static void look_at_link(tsr_relay_t *relay, tsr_link_t *link, uint64_t now)
 	every_ns = every_ns < SHORTEST_ALIVE_NS ? SHORTEST_ALIVE_NS : every_ns;
 	if (!link->goodbye_said && now - link->sent_ns > every_ns)
 		(void)tsr_link_say(link, &alive, NULL);
-	if (tsr_stopwatch_look(&link->silence, now) <= boot->deadline_ns)
+	const uint64_t silence_ns = tsr_stopwatch_look(&link->silence, now);
+	if (!tsr_relay_is_hub(relay))
+		/* relaxed: for reports alone */
+		atomic_store_explicit(&boot->control->hub_silent,
+				      silence_ns > boot->deadline_ns / 2, memory_order_relaxed);
+	if (silence_ns <= boot->deadline_ns)
 		return;
 	char deadline[32], why[160];
 	snprintf(why, sizeof why,
@@ -430,6 +457,9 @@ static bool is_finished(tsr_relay_t *relay)
 		return true;
 	if (!is_idle(relay))
 		return false;
+	/* those who still come learn why the world has ended */
+	if (tsr_relay_is_hub(relay) && ended && !relay->complete)
+		return false;
 	/* the hub stays until the other nodes need it no more */
 	if (!tsr_relay_is_hub(relay) || ended || !has_links(relay))
 		say_goodbye(relay);
@@ -441,9 +471,8 @@ static void *relay_main(void *data)
 	tsr_relay_t *relay = data;
 	tsr_control_t *control = relay->boot->control;
 	while (!is_finished(relay)) {
-		const bool end_due = is_end_due(relay);
 		pass_on_events(relay);
-		pass_on_end(relay, end_due);
+		pass_on_end(relay);
 		look_around(relay);
 		flush_links(relay);
 		serve(relay);

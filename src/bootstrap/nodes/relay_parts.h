@@ -22,6 +22,8 @@ typedef struct tsr_relay {
 	uint64_t leave_ns;        /* since when, as the thread has seen it; 0: not yet */
 	uint64_t looked_ns, lost_looked_ns;
 	bool end_sent;
+	uint64_t end_seen_ns; /* when the end was to be sent; 0: not yet */
+	uint32_t end_number;  /* the events before this number come before it */
 	/* the keeper of each rank's node; -1: not known yet. The relay's own. */
 	int16_t keeper_of[TSR_MAX_RANKS];
 	/* hub: one for each other node; elsewhere: [0] is to the hub */
