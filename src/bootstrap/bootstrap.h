@@ -35,9 +35,9 @@ typedef struct tsr_job {
 	/* Ranks that share a node say the same, others another number where they may be on one
 	 * machine. tsr_boot_node is another number: it counts nodes by their ranks. */
 	int node;
-	int local_rank; /* 0: the lowest rank of its node, which is its keeper */
-	char root[256]; /* HOST:PORT: where rank 0 listens for the keepers of the other nodes */
-	int root_fd;    /* rank 0: a socket that listens there already; 0: none */
+	int local_rank;     /* 0: the lowest rank of its node, which is its keeper */
+	char root[256];     /* HOST:PORT: where rank 0 listens for the keepers of the other nodes */
+	int root_fd;        /* rank 0: a socket that listens there already; 0: none */
 	char interface[64]; /* rank 0: the interface or address to listen at; "": that of `root` */
 } tsr_job_t;
 

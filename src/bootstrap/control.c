@@ -91,7 +91,8 @@ int tsr_boot_exit_code(const tsr_boot_t *boot)
 
 tsr_status_t tsr_boot_abort_status(const tsr_boot_t *boot, const char **sentence_out)
 {
-	/* acquire: partner is the release in tsr_control_end; after it the sentence does not change */
+	/* acquire: partner is the release in tsr_control_end; after it the sentence does not
+	 * change */
 	if (atomic_load_explicit(&boot->control->words.aborted, memory_order_acquire) == 0)
 		return TSR_OK;
 	*sentence_out = boot->control->end.sentence;
@@ -130,8 +131,18 @@ tsr_status_t tsr_boot_end(tsr_boot_t *boot, tsr_status_t status, const char *for
 	return tsr_error(status, "%s", sentence);
 }
 
+/** Whether another node reports the sentence: that of the rank that ended the world. */
+static bool is_reported_elsewhere(const tsr_boot_t *boot, const char *sentence)
+{
+	const char *end;
+	return tsr_boot_abort_status(boot, &end) != TSR_OK && strcmp(end, sentence) == 0 &&
+	       tsr_boot_is_far(boot, boot->control->end.rank);
+}
+
 bool tsr_boot_claim_report(tsr_boot_t *boot, const char *sentence)
 {
+	if (is_reported_elsewhere(boot, sentence))
+		return false;
 	const uint64_t hash = tsr_text_hash(sentence);
 	for (int i = 0; i < TSR_REPORTS; i++) {
 		uint64_t entry = 0;

@@ -86,8 +86,7 @@ static void come_to_round(tsr_meeting_t *meeting, size_t payload_bytes)
 				   .members = meeting->size,
 				   .round = meeting->round,
 				   .payload_bytes = (uint32_t)payload_bytes};
-	const int64_t number =
-		meeting->far ? tsr_event_claim(meeting->boot) : TSR_EVENT_UNTOLD;
+	const int64_t number = meeting->far ? tsr_event_claim(meeting->boot) : TSR_EVENT_UNTOLD;
 	tsr_meeting_count_in(meeting);
 	tsr_event_tell(meeting->boot, number, &event);
 }
@@ -189,7 +188,8 @@ static void describe(const tsr_control_slot_t *slot, bool with_size, char *text,
 static tsr_status_t differ(tsr_meeting_t *meeting, int member, bool same_call, bool same_size)
 {
 	tsr_boot_t *boot = meeting->boot;
-	const tsr_control_slot_t *first = tsr_meeting_slot(meeting, 0), *other = tsr_meeting_slot(meeting, member);
+	const tsr_control_slot_t *first = tsr_meeting_slot(meeting, 0),
+				 *other = tsr_meeting_slot(meeting, member);
 	const int ranks[2] = {tsr_meeting_rank(meeting, member), tsr_meeting_rank(meeting, 0)};
 	char theirs[320], ours[320], who[2][TSR_WHO_TEXT], sentence[TSR_SENTENCE_LENGTH];
 	describe(other, same_call && !same_size, theirs, sizeof theirs);
@@ -273,8 +273,8 @@ static tsr_status_t run_rounds(tsr_meeting_t *meeting, const char *call, const c
 		if (status != TSR_OK)
 			return status;
 		for (int i = 0; root == EVERYBODY && chunk > 0 && i < meeting->size; i++)
-			memcpy(all + (size_t)i * size_bytes + done, tsr_meeting_slot(meeting, i)->payload,
-			       chunk);
+			memcpy(all + (size_t)i * size_bytes + done,
+			       tsr_meeting_slot(meeting, i)->payload, chunk);
 		if (root != EVERYBODY && root != meeting->me && chunk > 0)
 			memcpy(all + done, tsr_meeting_slot(meeting, root)->payload, chunk);
 		done += chunk;

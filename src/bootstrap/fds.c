@@ -134,8 +134,8 @@ static tsr_status_t send_part(tsr_boot_t *boot, int rank, uint64_t begin_ns, con
 	for (;;) {
 		const uint64_t look_ns = tsr_now_ns() + LOOK_NS;
 		const tsr_post_t post =
-			tsr_message_send_until(tsr_boot_socket(boot, rank), &owners, sizeof owners, present,
-					       presents, look_ns);
+			tsr_message_send_until(tsr_boot_socket(boot, rank), &owners, sizeof owners,
+					       present, presents, look_ns);
 		const int error = errno;
 		if (post == TSR_POST_DONE)
 			return TSR_OK;
@@ -170,8 +170,8 @@ static tsr_status_t await_message(tsr_boot_t *boot, int rank, uint64_t begin_ns,
 	for (;;) {
 		struct pollfd entry = {.fd = tsr_boot_socket(boot, rank), .events = POLLIN};
 		(void)tsr_fd_poll(&entry, 1, tsr_now_ns() + LOOK_NS);
-		const tsr_post_t post = tsr_message_receive(entry.fd, owners, sizeof *owners, fds,
-							    PART, count);
+		const tsr_post_t post =
+			tsr_message_receive(entry.fd, owners, sizeof *owners, fds, PART, count);
 		const int error = errno;
 		if (post == TSR_POST_DONE)
 			return TSR_OK;
@@ -315,7 +315,7 @@ static tsr_status_t exchange(tsr_boot_t *boot, int fd, int *fds)
 		return duplicate_all(boot, fd, fds);
 	const uint64_t begin_ns = tsr_now_ns();
 	return boot->rank == boot->keeper ? collect_and_spread(boot, fd, begin_ns, fds)
-			       : give_and_take(boot, fd, begin_ns, fds);
+					  : give_and_take(boot, fd, begin_ns, fds);
 }
 
 tsr_status_t tsr_boot_exchange_fds(tsr_boot_t *boot, int fd, int *fds_out)

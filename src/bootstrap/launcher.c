@@ -65,9 +65,10 @@ static tsr_status_t check_nodes(const tsr_launcher_t *launcher, plan_t *plan)
 {
 	plan->nodes = launcher->nodes != 0 ? launcher->nodes : 1;
 	if (plan->nodes < 1 || plan->nodes > plan->ranks)
-		return tsr_error(TSR_ERR_ARGUMENT,
-				 "a world of %d ranks on %d nodes: every node has at least one rank",
-				 plan->ranks, plan->nodes);
+		return tsr_error(
+			TSR_ERR_ARGUMENT,
+			"a world of %d ranks on %d nodes: every node has at least one rank",
+			plan->ranks, plan->nodes);
 	if (plan->nodes > 1 && plan->threads)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
 				 "ranks as threads share one process, so they are on one node: use "

@@ -247,8 +247,8 @@ static void first_host(const char *list, char *host, size_t size)
  */
 static void find_slurm_root(tsr_found_t *found, const char *job, const char *step)
 {
-	const char *list = getenv(
-		first_set("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"));
+	const char *list =
+		getenv(first_set("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"));
 	char host[200];
 	if (list == NULL || job == NULL)
 		return;

@@ -16,7 +16,7 @@ typedef struct tsr_found {
 	/* HOST:PORT where rank 0 listens for the other nodes; "": the launcher does not say it */
 	char root[256];
 	bool named_by_process; /* `job` is a process of this node: no name for several */
-	char job[256];  /* the job's name, which all its ranks share */
+	char job[256];         /* the job's name, which all its ranks share */
 	/* A secret that the job's ranks share and other users can hardly guess, if the launcher
 	 * provides one. If it is empty, the job's key is made of the name alone. Even then no other
 	 * user's process can come in, because the kernel tells which user a process belongs to. But

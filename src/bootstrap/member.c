@@ -275,9 +275,9 @@ static int lost_on_arrival(const tsr_boot_t *boot)
 {
 	for (int r = 1; r < boot->size; r++) {
 		struct pollfd entry = {.fd = boot->sockets[r]};
-		if (boot->rank == boot->keeper && entry.fd >= 0 && state_of(boot, r) == TSR_MEMBER_ABSENT &&
-		    tsr_fd_poll(&entry, 1, 0) > 0 && (entry.revents & POLLHUP) != 0 &&
-		    state_of(boot, r) == TSR_MEMBER_ABSENT)
+		if (boot->rank == boot->keeper && entry.fd >= 0 &&
+		    state_of(boot, r) == TSR_MEMBER_ABSENT && tsr_fd_poll(&entry, 1, 0) > 0 &&
+		    (entry.revents & POLLHUP) != 0 && state_of(boot, r) == TSR_MEMBER_ABSENT)
 			return r;
 	}
 	return -1;
@@ -375,15 +375,15 @@ static tsr_status_t blame_members(const tsr_meeting_t *meeting, const char *call
 		late_ranks[tsr_meeting_rank(meeting, i)] = late[i];
 	(void)tsr_boot_list_ranks(late, meeting->size, members, sizeof members);
 	(void)tsr_boot_list_ranks(late_ranks, meeting->boot->size, ranks, sizeof ranks);
-	return tsr_boot_end(meeting->boot, TSR_ERR_TIMEOUT,
-			    "%s of %d of team '%s' (%s of the world%s) did not come to %s within %s, "
-			    "where %s waited: every rank of a "
-			    "team must make the same collective calls (TESSERA_DEADLINE sets how "
-			    "long a wait lasts)",
-			    members, meeting->size, meeting->name, ranks,
-			    tsr_boot_on_nodes(meeting->boot, late_ranks, nodes, sizeof nodes), call,
-			    deadline,
-			    tsr_who_text(meeting->boot->rank, meeting->me, meeting->name, me));
+	return tsr_boot_end(
+		meeting->boot, TSR_ERR_TIMEOUT,
+		"%s of %d of team '%s' (%s of the world%s) did not come to %s within %s, "
+		"where %s waited: every rank of a "
+		"team must make the same collective calls (TESSERA_DEADLINE sets how "
+		"long a wait lasts)",
+		members, meeting->size, meeting->name, ranks,
+		tsr_boot_on_nodes(meeting->boot, late_ranks, nodes, sizeof nodes), call, deadline,
+		tsr_who_text(meeting->boot->rank, meeting->me, meeting->name, me));
 }
 
 /**

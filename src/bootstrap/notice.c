@@ -76,8 +76,7 @@ static bool next_ended(tsr_notice_t *notice, int *rank_out)
 	for (int i = 0; i < size * size; i++) {
 		const int at = (notice->next + i) % (size * size);
 		const int door = at / size, rank = at % size;
-		if (notice->keeper_of[door] != door || notice->ended[door] ||
-		    !notice->ended[rank])
+		if (notice->keeper_of[door] != door || notice->ended[door] || !notice->ended[rank])
 			continue;
 		notice->next = at;
 		notice->job.node = notice->node_of[door];
@@ -101,8 +100,8 @@ bool tsr_notice_tell(tsr_notice_t *notice)
 				  .size = notice->job.size,
 				  .wait_status = notice->wait_status[rank]};
 	tsr_knock_answer_t answer = {.fd = -1, .bell = -1};
-	const tsr_knock_result_t result = tsr_knock_step(
-		&notice->knock, &notice->job, &hello, tsr_now_ns() + PATIENCE_NS, &answer);
+	const tsr_knock_result_t result = tsr_knock_step(&notice->knock, &notice->job, &hello,
+							 tsr_now_ns() + PATIENCE_NS, &answer);
 	if (result == TSR_KNOCK_ANSWERED) {
 		tsr_fd_close(&answer.fd, 1);
 		tsr_fd_close(&answer.bell, 1);

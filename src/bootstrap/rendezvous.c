@@ -40,9 +40,8 @@ static tsr_status_t open_door(tsr_boot_t *boot, const tsr_job_t *job)
 	if (tsr_door_open(&boot->door, job))
 		return TSR_OK;
 	if (errno != EADDRINUSE)
-		return tsr_error(TSR_ERR_SYSTEM,
-				 "rank %d cannot listen for the other ranks: %s", boot->rank,
-				 tsr_message_fault(errno));
+		return tsr_error(TSR_ERR_SYSTEM, "rank %d cannot listen for the other ranks: %s",
+				 boot->rank, tsr_message_fault(errno));
 	tsr_knock_t knock = {.socket = -1};
 	tsr_wire_hello_t nobody = {.kind = 0};
 	tsr_knock_answer_t answer = {.fd = -1, .bell = -1};
@@ -93,10 +92,11 @@ static tsr_status_t judge(tsr_boot_t *boot, const tsr_wire_hello_t *hello)
 				    "(control %u, not %u): build all ranks alike",
 				    hello->rank, boot->rank, hello->abi, TSR_CONTROL_ABI);
 	if (hello->size != boot->size)
-		return tsr_boot_end(boot, TSR_ERR_CONFIG,
-				    "rank %d says that the job has %d ranks, rank %d says %d: start "
-				    "all ranks alike",
-				    hello->rank, hello->size, boot->rank, boot->size);
+		return tsr_boot_end(
+			boot, TSR_ERR_CONFIG,
+			"rank %d says that the job has %d ranks, rank %d says %d: start "
+			"all ranks alike",
+			hello->rank, hello->size, boot->rank, boot->size);
 	if (hello->rank < 0 || hello->rank >= boot->size)
 		return tsr_boot_end(
 			boot, TSR_ERR_CONFIG,
@@ -246,7 +246,8 @@ tsr_status_t tsr_boot_await_ranks(tsr_boot_t *boot, const char *call, uint64_t b
 		const uint64_t until_ns = boot->several ? tsr_now_ns() + NEAR_LOOK_NS : look_ns;
 		tsr_wire_hello_t hello;
 		int socket;
-		const tsr_door_event_t event = tsr_door_next(&boot->door, until_ns, &hello, &socket);
+		const tsr_door_event_t event =
+			tsr_door_next(&boot->door, until_ns, &hello, &socket);
 		if (event == TSR_DOOR_HELLO)
 			status = hear(boot, &hello, socket, end_ns);
 		else if (event == TSR_DOOR_FULL)

@@ -14,8 +14,8 @@ extern char **environ;
 static inline void clean_environment(void)
 {
 	static const char *const prefixes[] = {
-		"TESSERA_", "OMPI_",       "PMI",    "MPI_LOCAL", "SLURM_",
-		"RANK=",    "WORLD_SIZE=", "LOCAL_", "MASTER_",   "TORCHELASTIC_"};
+		"TESSERA_",    "OMPI_",  "PMI",     "MPI_LOCAL",     "SLURM_",     "RANK=",
+		"WORLD_SIZE=", "LOCAL_", "MASTER_", "TORCHELASTIC_", "GROUP_RANK="};
 	for (char **entry = environ; *entry != NULL;) {
 		char name[256];
 		int ours = 0;

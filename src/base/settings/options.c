@@ -234,7 +234,8 @@ static const option_t table[] = {
 	 "a descriptor of rank 0 that listens at TESSERA_ROOT already; set by tessera run --nodes",
 	 read_root_fd},
 	{"TESSERA_NET_INTERFACE", NULL,
-	 "the interface, or its address, at which rank 0 listens for the other nodes; not set: that "
+	 "the interface, or its address, at which rank 0 listens for the other nodes; not set: "
+	 "that "
 	 "of TESSERA_ROOT",
 	 read_net_interface},
 	{"TESSERA_HEAP_SIZE", "1G", "bytes of a rank's symmetric heap; memory is used when touched",

@@ -96,6 +96,18 @@ static void apply_wait_record(tsr_boot_t *boot, const void *body)
 	(void)tsr_control_keep_record(boot->control, &record);
 }
 
+tsr_end_t tsr_frame_end(const tsr_boot_t *boot, const void *body)
+{
+	tsr_end_t end;
+	memcpy(&end, body, sizeof end);
+	end.sentence[sizeof end.sentence - 1] = '\0';
+	if (end.rank < 0 || end.rank >= boot->size)
+		end.rank = 0;
+	if (end.status == TSR_OK)
+		end.status = TSR_ERR_ABORTED;
+	return end;
+}
+
 void tsr_frame_apply(tsr_boot_t *boot, const tsr_frame_t *frame, const void *body)
 {
 	tsr_control_member_t *member = &boot->control->member[frame->event.rank];

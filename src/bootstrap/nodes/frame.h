@@ -49,6 +49,9 @@ tsr_meeting_t tsr_frame_meeting(struct tsr_boot *boot, const tsr_event_t *event)
 void tsr_frame_make(struct tsr_boot *boot, const tsr_event_t *event, tsr_frame_t *frame_out,
 		    void *body_out);
 
+/** The end that the body of a valid TSR_FRAME_END says. */
+tsr_end_t tsr_frame_end(const struct tsr_boot *boot, const void *body);
+
 /**
  * Does to this node's segment what the frame says a far rank has done to its
  * own: the same stores in the same order as a local rank. The frame is valid.

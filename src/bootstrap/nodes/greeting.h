@@ -26,8 +26,7 @@ typedef enum tsr_greeting {
 } tsr_greeting_t;
 
 /** The end that listens: DONE with the guest's hello. The verdict is the caller's to send. */
-tsr_greeting_t tsr_greet_guest(tsr_link_t *link, const tsr_key_t *key,
-			       tsr_wire_hello_t *hello_out);
+tsr_greeting_t tsr_greet_guest(tsr_link_t *link, const tsr_key_t *key, tsr_wire_hello_t *hello_out);
 
 /** The end that connects, once the connection is there: says its knock. False: no memory. */
 bool tsr_greet_first(tsr_link_t *link);

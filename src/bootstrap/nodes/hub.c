@@ -15,7 +15,7 @@
  * again. */
 #define SILENCE_NS 5000000000u
 
-enum { FULL_NS = 2 * 1000000 };
+enum { FULL_NS = 2 * 1000000, FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK };
 
 /** A place for one more guest: the oldest goes where there is none. It may come again. */
 static tsr_link_t *find_place(tsr_relay_t *relay)
@@ -36,8 +36,7 @@ void tsr_hub_accept(tsr_relay_t *relay)
 {
 	const int yes = 1;
 	for (int i = 0; i < TSR_RELAY_GUESTS; i++) {
-		const int fd = tsr_fd_keep(
-			accept4(relay->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+		const int fd = tsr_fd_keep(accept4(relay->listener, NULL, NULL, FLAGS));
 		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
 			continue;
 		if (fd < 0 && errno != EAGAIN)
@@ -206,9 +205,7 @@ void tsr_hub_take(tsr_relay_t *relay, tsr_link_t *link, const tsr_frame_t *frame
 		break;
 	case TSR_FRAME_END: {
 		/* the first one wins: of node 0's ranks too */
-		tsr_end_t end;
-		memcpy(&end, body, sizeof end);
-		end.sentence[sizeof end.sentence - 1] = '\0';
+		const tsr_end_t end = tsr_frame_end(relay->boot, body);
 		tsr_control_end(relay->boot->control, &end);
 		break;
 	}

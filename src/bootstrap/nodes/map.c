@@ -43,7 +43,9 @@ const char *tsr_boot_on_nodes(const tsr_boot_t *boot, const bool *chosen, char *
 	size_t used = (size_t)snprintf(text, size, " on node%s ", count == 1 ? "" : "s");
 	for (int n = 0; n < boot->size && used < size; n++)
 		if (nodes[n]) {
-			const char *before = written == 0 ? "" : written == count - 1 ? " and " : ", ";
+			const char *before = written == 0           ? ""
+					     : written == count - 1 ? " and "
+								    : ", ";
 			used += (size_t)snprintf(text + used, size - used, "%s%d", before, n);
 			written++;
 		}

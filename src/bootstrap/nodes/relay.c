@@ -21,8 +21,10 @@
 #define LONGEST_ALIVE_NS 1000000000u
 
 enum {
-	EVENTS_NS = 500 * 1000000, /* from the claim of an event to its telling, on a busy machine */
-	LOOK_NS = 20 * 1000000, SHORTEST_ALIVE_NS = 5 * 1000000
+	EVENTS_NS =
+		500 * 1000000, /* from the claim of an event to its telling, on a busy machine */
+	LOOK_NS = 20 * 1000000,
+	SHORTEST_ALIVE_NS = 5 * 1000000
 };
 
 /* ------------------------------------------------------------------ the world's end */
@@ -101,9 +103,8 @@ void tsr_relay_decide(tsr_relay_t *relay, tsr_status_t status, const char *forma
 /** Whether there is an end to pass on. */
 static bool is_end_due(const tsr_relay_t *relay)
 {
-	return tsr_relay_is_hub(relay)
-		       ? tsr_relay_ended(relay)
-		       : relay->joined && find_proposal(relay->boot) != NULL;
+	return tsr_relay_is_hub(relay) ? tsr_relay_ended(relay)
+				       : relay->joined && find_proposal(relay->boot) != NULL;
 }
 
 /**
@@ -137,8 +138,7 @@ static void pass_on_end(tsr_relay_t *relay)
 		relay->end_sent = true;
 		return;
 	}
-	const tsr_end_t *end =
-		tsr_relay_is_hub(relay) ? &boot->control->end : find_proposal(boot);
+	const tsr_end_t *end = tsr_relay_is_hub(relay) ? &boot->control->end : find_proposal(boot);
 	const tsr_frame_t frame = {
 		.kind = TSR_FRAME_END, .bytes = sizeof *end, .event = {.rank = boot->rank}};
 	relay->end_sent = true;
@@ -316,8 +316,7 @@ static void serve_link(tsr_relay_t *relay, tsr_link_t *link)
 	const tsr_flow_t filled = tsr_link_fill(link);
 	const int error = errno;
 	for (;;) {
-		const tsr_flow_t flow =
-			tsr_link_take_frame(link, relay->boot->size, &frame, &body);
+		const tsr_flow_t flow = tsr_link_take_frame(link, relay->boot->size, &frame, &body);
 		if (flow != TSR_FLOW_ON) {
 			lose_closed(relay, link, flow);
 			return;
@@ -367,8 +366,8 @@ static void serve(tsr_relay_t *relay)
 	for (int i = 0; i < count + guest_count; i++) {
 		const tsr_link_t *link = i < count ? &relay->link[i] : &relay->guest[i - count];
 		const bool closed = link->stage == TSR_LINK_CLOSED;
-		const bool sends = link->stage == TSR_LINK_CONNECTING ||
-				   link->out.begin < link->out.end;
+		const bool sends =
+			link->stage == TSR_LINK_CONNECTING || link->out.begin < link->out.end;
 		links[i] = (struct pollfd){.fd = closed ? -1 : link->fd,
 					   .events = (short)(POLLIN | (sends ? POLLOUT : 0))};
 	}
@@ -412,8 +411,7 @@ static bool is_idle(const tsr_relay_t *relay)
 	const tsr_boot_t *boot = relay->boot;
 	const tsr_event_ring_t *ring = &boot->control->events;
 	if (tsr_relay_ended(relay))
-		return relay->end_sent ||
-		       (!tsr_relay_is_hub(relay) && find_proposal(boot) == NULL);
+		return relay->end_sent || (!tsr_relay_is_hub(relay) && find_proposal(boot) == NULL);
 	if (find_proposal(boot) != NULL && !tsr_relay_is_hub(relay))
 		return false;
 	for (int r = 0; r < boot->size; r++)
@@ -451,8 +449,7 @@ static bool is_finished(tsr_relay_t *relay)
 	const uint64_t now = tsr_now_ns(), deadline_ns = relay->boot->deadline_ns;
 	relay->leave_ns = relay->leave_ns == 0 ? now : relay->leave_ns;
 	const bool ended = tsr_relay_ended(relay);
-	const uint64_t patience_ns =
-		ended && deadline_ns > GOODBYE_NS ? GOODBYE_NS : deadline_ns;
+	const uint64_t patience_ns = ended && deadline_ns > GOODBYE_NS ? GOODBYE_NS : deadline_ns;
 	if (now - relay->leave_ns > patience_ns)
 		return true;
 	if (!is_idle(relay))

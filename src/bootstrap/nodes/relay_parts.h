@@ -30,15 +30,15 @@ typedef struct tsr_relay {
 	tsr_link_t link[TSR_RELAY_LINKS];
 	int links;
 	/* hub */
-	int listener; /* -1: closed */
+	int listener;                /* -1: closed */
 	char listens[TSR_ROOT_TEXT]; /* where, for a log; "": elsewhere */
-	bool complete; /* all ranks of the world are known */
-	uint64_t full_until_ns; /* there was no room for one more connection */
-	tsr_buffer_t history; /* until then: all frames, for the nodes that come later */
+	bool complete;               /* all ranks of the world are known */
+	uint64_t full_until_ns;      /* there was no room for one more connection */
+	tsr_buffer_t history;        /* until then: all frames, for the nodes that come later */
 	tsr_link_t guest[TSR_RELAY_GUESTS];
 	/* elsewhere */
 	tsr_root_t root;
-	bool joined; /* the hub has let this node in */
+	bool joined;   /* the hub has let this node in */
 	bool stranger; /* the last one that answered did not know the key */
 	int attempts, connect_error;
 	uint64_t retry_ns;
@@ -82,8 +82,7 @@ void tsr_relay_lose(tsr_relay_t *relay, tsr_link_t *link, const char *why);
 void tsr_hub_look(tsr_relay_t *relay);
 void tsr_hub_accept(tsr_relay_t *relay);
 void tsr_hub_hear_guest(tsr_relay_t *relay, tsr_link_t *guest);
-void tsr_hub_take(tsr_relay_t *relay, tsr_link_t *link, const tsr_frame_t *frame,
-		  const void *body);
+void tsr_hub_take(tsr_relay_t *relay, tsr_link_t *link, const tsr_frame_t *frame, const void *body);
 /** Whether this node still has a reason to find the hub. */
 bool tsr_spoke_seeks(const tsr_relay_t *relay);
 void tsr_spoke_look(tsr_relay_t *relay);

@@ -17,7 +17,7 @@
 #include "src/base/os/descriptor.h"
 #include "src/bootstrap/wire/message.h"
 
-enum { BACKLOG = 1024 };
+enum { BACKLOG = 1024, STREAM = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK };
 
 /** Splits HOST:PORT, with brackets around an address that has colons itself. */
 static bool split(const char *root, char *host, size_t host_size, char *port, size_t port_size)
@@ -123,19 +123,19 @@ static tsr_status_t use_interface(const char *name, tsr_root_t *root)
 	}
 	freeifaddrs(all);
 	if (!found)
-		return tsr_error(TSR_ERR_CONFIG,
-				 "TESSERA_NET_INTERFACE is '%s', but no interface of that name has "
-				 "an address of the kind of TESSERA_ROOT's here ('ip address' lists "
-				 "them)",
-				 name);
+		return tsr_error(
+			TSR_ERR_CONFIG,
+			"TESSERA_NET_INTERFACE is '%s', but no interface of that name has "
+			"an address of the kind of TESSERA_ROOT's here ('ip address' lists "
+			"them)",
+			name);
 	return TSR_OK;
 }
 
 static int listen_at(const struct sockaddr_storage *address, socklen_t length)
 {
 	const int yes = 1;
-	const int fd = tsr_fd_keep(
-		socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	const int fd = tsr_fd_keep(socket(address->ss_family, STREAM, 0));
 	if (fd < 0)
 		return -1;
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -210,8 +210,7 @@ int tsr_root_connect(const tsr_root_t *root, int index)
 {
 	const int yes = 1;
 	const struct sockaddr_storage *address = &root->address[index];
-	const int fd = tsr_fd_keep(
-		socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	const int fd = tsr_fd_keep(socket(address->ss_family, STREAM, 0));
 	if (fd < 0)
 		return -1;
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);

@@ -138,8 +138,7 @@ void tsr_spoke_hear(tsr_relay_t *relay, const struct pollfd *entry)
 	if (link->stage == TSR_LINK_CONNECTING && !is_connected(relay, entry))
 		return;
 	const tsr_flow_t flow = tsr_link_fill(link);
-	const tsr_greeting_t greeting =
-		tsr_greet_host(link, &relay->job.key, &hello, &verdict);
+	const tsr_greeting_t greeting = tsr_greet_host(link, &relay->job.key, &hello, &verdict);
 	if (greeting == TSR_GREETING_DONE) {
 		take_verdict(relay, &verdict);
 		return;
@@ -159,9 +158,7 @@ void tsr_spoke_take(tsr_relay_t *relay, tsr_link_t *link, const tsr_frame_t *fra
 		link->goodbye_heard = true;
 		break;
 	case TSR_FRAME_END: {
-		tsr_end_t end;
-		memcpy(&end, body, sizeof end);
-		end.sentence[sizeof end.sentence - 1] = '\0';
+		const tsr_end_t end = tsr_frame_end(relay->boot, body);
 		tsr_control_end(relay->boot->control, &end);
 		break;
 	}

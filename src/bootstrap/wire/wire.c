@@ -41,8 +41,7 @@ socklen_t tsr_wire_address(const tsr_job_t *job, struct sockaddr_un *address_out
 		uint64_t what;
 		uint64_t node; /* nodes may be emulated on one machine: 0, or its number and 1 */
 		char name[sizeof job->name];
-	} said = {.what = OF_ADDRESS,
-		  .node = job->several ? (uint64_t)(unsigned)job->node + 1 : 0};
+	} said = {.what = OF_ADDRESS, .node = job->several ? (uint64_t)(unsigned)job->node + 1 : 0};
 	snprintf(said.name, sizeof said.name, "%s", job->name);
 	*address_out = (struct sockaddr_un){.sun_family = AF_UNIX};
 	const int length = snprintf(address_out->sun_path + 1, sizeof address_out->sun_path - 1,

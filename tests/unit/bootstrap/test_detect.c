@@ -105,7 +105,14 @@ static const bad_t bads[] = {
 	{"PMI_RANK=0 PMI_SIZE=257", "at most 256"},
 	/* several nodes */
 	{OMPI(0, 4, 2), "several nodes"},
-	{TORCH(0, 16, 8), "several nodes"},
+	{"RANK=0 WORLD_SIZE=4 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 TORCHELASTIC_RUN_ID=x",
+	 "torchrun started 4 ranks on several nodes, and does not say where rank 0 is: set "
+	 "TESSERA_ROOT"},
+	{"RANK=0 WORLD_SIZE=4 LOCAL_WORLD_SIZE=2 MASTER_ADDR=h MASTER_PORT=1",
+	 "does not say which rank of its node this is"},
+	{"TESSERA_RANK=1 TESSERA_SIZE=2 TESSERA_JOB=j TESSERA_NODE=1", "TESSERA_ROOT is not"},
+	{"TESSERA_RANK=1 TESSERA_SIZE=2 TESSERA_JOB=j TESSERA_NODE=1 TESSERA_ROOT=h:1",
+	 "TESSERA_LOCAL_RANK is not"},
 	{HYDRA(0, 4, 2), "several nodes"},
 	{SRUN(0, 4, 2), "several nodes"},
 	{SRUN(0, 2, 2), "several nodes"},
@@ -130,6 +137,76 @@ Test(detect, what_cannot_be_one_world_is_an_error)
 		cr_expect(strstr(tsr_last_error(), bad->says) != NULL, "%s: %s", bad->environment,
 			  tsr_last_error());
 	}
+}
+
+/* ------------------------------------------------------------------ several nodes */
+
+typedef struct spread {
+	const char *environment;
+	int node, local_rank;
+	const char *root;
+} spread_t;
+
+#define OWN_NODE(node_, local_)                                            \
+	"TESSERA_RANK=5 TESSERA_SIZE=8 TESSERA_JOB=j TESSERA_NODE=" #node_ \
+	" TESSERA_LOCAL_RANK=" #local_ " TESSERA_ROOT=[::1]:7"
+#define SPREAD(rank_, size_, node_, local_) \
+	SRUN(rank_, size_, 2) " SLURM_NODEID=" #node_ " SLURM_LOCALID=" #local_
+
+static const spread_t spreads[] = {
+	{OWN_NODE(3, 1), 3, 1, "[::1]:7"},
+	/* the port beside that of torchrun's own store; TESSERA_ROOT goes before it */
+	{TORCH(9, 16, 8) " GROUP_RANK=1", 1, 9, "h:29501"},
+	{TORCH(9, 16, 8) " TESSERA_ROOT=n:8", 0, 9, "n:8"},
+	{"RANK=1 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 GROUP_RANK=1 MASTER_ADDR=fe80::1 "
+	 "MASTER_PORT=5",
+	 1, 0, "[fe80::1]:6"},
+	{OMPI(3, 4, 2) " OMPI_COMM_WORLD_LOCAL_RANK=1 TESSERA_ROOT=n:8", 0, 1, "n:8"},
+	{HYDRA(3, 4, 2) " MPI_LOCALRANKID=1 TESSERA_ROOT=n:8", 0, 1, "n:8"},
+	/* 9 * 31 + 0 */
+	{SPREAD(3, 4, 1, 1) " SLURM_STEP_NODELIST=a[05-07,9]n[2,3],b", 1, 1, "a05n2:10279"},
+	{SPREAD(3, 4, 1, 1) " SLURM_JOB_NODELIST=alone", 1, 1, "alone:10279"},
+	{SPREAD(1, 4, 0, 1) " SLURM_NODELIST=x,y PMI_RANK=1 PMI_SIZE=4 PMI_JOBID=9.0", 0, 1,
+	 "x:10279"},
+};
+
+Test(detect, ranks_on_several_nodes_know_where_rank_0_is)
+{
+	for (size_t i = 0; i < sizeof spreads / sizeof *spreads; i++) {
+		const spread_t *spread = &spreads[i];
+		tsr_job_t job = {.rank = -7};
+		clean_environment();
+		set_environment(spread->environment);
+		cr_expect_eq(tsr_job_detect(&job), TSR_OK, "%s: %s", spread->environment,
+			     tsr_last_error());
+		cr_expect(job.several, "%s", spread->environment);
+		cr_expect_eq(job.node, spread->node, "%s: %d", spread->environment, job.node);
+		cr_expect_eq(job.local_rank, spread->local_rank, "%s: %d", spread->environment,
+			     job.local_rank);
+		cr_expect(strcmp(job.root, spread->root) == 0, "%s: %s", spread->environment,
+			  job.root);
+	}
+}
+
+Test(detect, ranks_on_one_node_are_not_spread)
+{
+	for (size_t i = 0; i < sizeof goods / sizeof *goods; i++) {
+		tsr_job_t job = {.several = true};
+		clean_environment();
+		set_environment(goods[i].environment);
+		cr_expect_eq(tsr_job_detect(&job), TSR_OK);
+		cr_expect(!job.several, "%s", goods[i].environment);
+	}
+}
+
+/** Where the launcher names a job by a process of each node, the root's address names it. */
+Test(detect, ranks_on_several_nodes_share_their_jobs_name)
+{
+	tsr_job_t job = {.rank = -7};
+	clean_environment();
+	set_environment(HYDRA(3, 4, 2) " MPI_LOCALRANKID=1 TESSERA_ROOT=n:8");
+	cr_expect_eq(tsr_job_detect(&job), TSR_OK, "%s", tsr_last_error());
+	cr_expect(strcmp(job.name, "PMI-n:8") == 0, "%s", job.name);
 }
 
 static void job_name(const char *environment, char name_out[128])

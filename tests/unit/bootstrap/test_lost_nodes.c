@@ -49,8 +49,8 @@ static void all_say_the_same(const boot_test_t *test, int but)
 {
 	const int first = but == 0 ? 1 : 0;
 	for (int r = 0; r < test->size; r++)
-		cr_expect(r == but || strcmp(test->seen[r].sentence,
-					     test->seen[first].sentence) == 0,
+		cr_expect(r == but ||
+				  strcmp(test->seen[r].sentence, test->seen[first].sentence) == 0,
 			  "rank %d: %s; rank %d: %s", r, test->seen[r].sentence, first,
 			  test->seen[first].sentence);
 }

@@ -1,0 +1,45 @@
+#!/bin/sh
+# tessera run --nodes: which rank is on which node, and what it refuses.
+. "$(dirname "$0")/../tap"
+hello=$BUILD/examples/hello
+
+# $1: ranks, $2: nodes, $3: nodes and local ranks in the order of ranks
+placed() {
+	# shellcheck disable=SC2016 # the ranks' shells expand it
+	places=$(tessera run -n "$1" --nodes "$2" sh -c \
+		'echo "$TESSERA_RANK:$TESSERA_NODE.$TESSERA_LOCAL_RANK"' | sort -n | cut -d: -f2)
+	[ "$(echo $places)" = "$3" ]
+	verdict $? "$1 ranks on $2 nodes" "$(echo $places), wanted $3"
+}
+placed 2 2 '0.0 1.0'
+placed 3 2 '0.0 0.1 1.0'
+placed 5 3 '0.0 0.1 1.0 1.1 2.0'
+placed 8 4 '0.0 0.1 1.0 1.1 2.0 2.1 3.0 3.1'
+prints "one node is no node" '^none none$' tessera run -n 1 --nodes 1 sh -c \
+	'echo ${TESSERA_NODE-none} ${TESSERA_ROOT-none}'
+prints "all know where rank 0 listens" '^127.0.0.1:[0-9]+$' tessera run -n 3 --nodes 3 sh -c \
+	'echo $TESSERA_ROOT'
+seen "each rank" '^127.0.0.1:[0-9]+$' 3
+prints "rank 0 alone has the socket" '^0 [0-9]+$' tessera run -n 3 --nodes 3 sh -c \
+	'[ -z "${TESSERA_ROOT_FD-}" ] || echo $TESSERA_RANK $TESSERA_ROOT_FD'
+try tessera run -n 4 --nodes 2 sh -c 'exit $((TESSERA_RANK == 3 ? 7 : 0))'
+[ "$code" -eq 7 ]
+verdict $? "the exit code of a rank that fails" "exit code $code, wanted 7"
+
+refuses "a world on several nodes, once they have met" 1 'the 3 ranks of the world are on 2 nodes' \
+	tessera run -n 3 --nodes 2 "$hello"
+for rank in 0 1 2 3; do
+	# each node, and the launcher in place of one that never came, may say it once
+	try tessera run -n 4 --nodes 2 sh -c "[ \$TESSERA_RANK != $rank ] || exit 5; exec $hello"
+	[ "$code" -eq 5 ] && [ ! -s "$TAP_FILES/out" ] && [ "$(wc -l <"$TAP_FILES/err")" -le 2 ] &&
+		grep -q "rank $rank of 4 ended with exit code 5 before" "$TAP_FILES/err"
+	verdict $? "rank $rank ends before its world has met" "exit code $code, wanted 5"
+done
+refuses "more nodes than ranks" 2 'every node has at least one rank' \
+	tessera run -n 2 --nodes 3 "$hello"
+refuses "no node" 2 '0' tessera run -n 2 --nodes 0 "$hello"
+refuses "nodes of threads" 2 'share one process' \
+	tessera run -n 2 --nodes 2 --placement thread "$hello"
+refuses "nodes of threads, as the environment says" 1 'share one process' \
+	env TESSERA_PLACEMENT=thread tessera run -n 2 --nodes 2 "$hello"
+finish
