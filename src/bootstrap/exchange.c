@@ -37,8 +37,8 @@ tsr_control_slot_t *tsr_meeting_slot(const tsr_meeting_t *meeting, int member)
 
 static bool round_complete(const tsr_meeting_t *meeting)
 {
-	/* acquire: partner is the release in tsr_meeting_count_in; what all ranks did before the round
-	 * happens before what follows */
+	/* acquire: partner is the release in tsr_meeting_count_in; what all ranks did before the
+	 * round happens before what follows */
 	return (int32_t)(atomic_load_explicit(&meeting->words->round, memory_order_acquire) -
 			 meeting->round) >= 0;
 }

@@ -180,9 +180,9 @@ void tsr_meeting_leave(tsr_meeting_t *meeting)
 				   .place = meeting->place,
 				   .member = meeting->me,
 				   .members = meeting->size};
-	/* Claimed before: else a rank of this node could take the place again, and tell of it, before
-	 * the others know that this meeting is over. Told after: the node that gives the place back
-	 * knows then that the words here are no longer used. */
+	/* Claimed before: else a rank of this node could take the place again, and tell of it,
+	 * before the others know that this meeting is over. Told after: the node that gives the
+	 * place back knows then that the words here are no longer used. */
 	const int64_t number = meeting->far ? tsr_event_claim(meeting->boot) : TSR_EVENT_UNTOLD;
 	tsr_meeting_count_out(meeting);
 	tsr_event_tell(meeting->boot, number, &event);

@@ -256,6 +256,42 @@ Test(nodes, teams_of_all_ranks_have_places_of_their_own)
 	each_layout(meet_twice);
 }
 
+/**
+ * A team's words may come to lie where another's slots were: its place is taken
+ * again from its second unit on, as rank 0 keeps the first for a team of its
+ * own. They must be clear there on all nodes.
+ */
+static int meet_amid_slots(tsr_boot_t *boot, seen_t *seen)
+{
+	(void)seen;
+	NEED(tsr_boot_exchange(boot, "first", "", NULL, NULL, 0) == TSR_OK);
+	const int size = tsr_boot_size(boot), me = tsr_boot_rank(boot);
+	int all[TSR_MAX_RANKS];
+	tsr_meeting_t *one = NULL, *alone = NULL, *two = NULL;
+	for (int r = 0; r < size; r++)
+		all[r] = r;
+	NEED(meet(boot, all, size, me, "one", &one) == 0);
+	NEED(talk(one, me, size, 1) == 0); /* fills the slots */
+	tsr_meeting_leave(one);
+	tsr_meeting_forget(one);
+	/* the relay of rank 0's node has heard that all have left */
+	NEED(tsr_boot_exchange(boot, "left", "", NULL, NULL, 0) == TSR_OK);
+	NEED(meet(boot, all, 1, me == 0 ? 0 : -1, "alone", &alone) == 0);
+	NEED(meet(boot, all, size, me, "two", &two) == 0);
+	NEED(talk(two, me, size, 2) == 0);
+	tsr_meeting_leave(two);
+	tsr_meeting_forget(two);
+	if (me == 0)
+		tsr_meeting_leave(alone);
+	tsr_meeting_forget(alone);
+	return 0;
+}
+
+Test(nodes, a_team_finds_its_words_clear_where_another_had_slots)
+{
+	each_layout(meet_amid_slots);
+}
+
 /* ------------------------------------------------------------------ descriptors */
 
 /** Each rank of a node gets a pipe of each other: what one writes there is what it said. */
