@@ -59,9 +59,9 @@ int64_t tsr_event_claim(tsr_boot_t *boot)
 	    atomic_load_explicit(&boot->control->relay_gone, memory_order_relaxed) != 0)
 		return TSR_EVENT_UNTOLD;
 	tsr_event_ring_t *ring = &boot->control->events;
-	/* relaxed: the numbers of one word grow as the claims happen one before the other; the stamp
-	 * orders the event. Who dies before it tells holds up the ring: then the world ends, of which
-	 * the relay tells without it. */
+	/* relaxed: the numbers of one word grow as the claims happen one before the other; the
+	 * stamp orders the event. Who dies before it tells holds up the ring: then the world ends,
+	 * of which the relay tells without it. */
 	const uint32_t number = atomic_fetch_add_explicit(&ring->claimed, 1, memory_order_relaxed);
 	return await_room(boot, ring, number) ? (int64_t)number : TSR_EVENT_UNTOLD;
 }
