@@ -21,8 +21,8 @@ typedef struct tsr_notice {
 	bool ended[TSR_MAX_RANKS];
 	int wait_status[TSR_MAX_RANKS];
 	bool printed; /* the fate of a keeper has been printed, for all who were told of it */
-	/* what the knock tells: the keeper whose door it is at, times the size, plus the rank that it
-	 * reports */
+	/* what the knock tells: the keeper whose door it is at, times the size, plus the rank that
+	 * it reports */
 	int next;
 	tsr_knock_t knock;
 	/* open if a keeper has ended, in its place: the first one that has */
