@@ -1,8 +1,9 @@
 /*
- * The door of a job: the socket at which its processes come in. Rank 0 owns it, and
- * on another node its keeper; the launcher does if that rank has ended before it opened one. The door serves
- * guests concurrently, so that a silent guest does not delay the others. It
- * listens only to guests that prove that they know the job's key (wire.h).
+ * The door of a job: the socket at which its processes come in. Rank 0 owns it,
+ * and on another node its keeper; the launcher does if that rank has ended
+ * before it opened one. The door serves guests concurrently, so that a silent
+ * guest does not delay the others. It listens only to guests that prove that
+ * they know the job's key (wire.h).
  */
 #ifndef TESSERA_BOOTSTRAP_WIRE_DOOR_H
 #define TESSERA_BOOTSTRAP_WIRE_DOOR_H
@@ -56,8 +57,8 @@ tsr_door_event_t tsr_door_next(tsr_door_t *door, uint64_t end_ns, tsr_wire_hello
 			       int *socket_out);
 
 /**
- * Answers a guest: with TSR_OK and `count` descriptors, or with an error, in which case it
- * also tells the guest that the caller prints the sentence. Returns false if
+ * Answers a guest: with TSR_OK and `count` descriptors, or with an error, in
+ * which case it also tells the guest that the caller prints the sentence. Returns false if
  * the answer could not be sent before `end_ns`; errno says why, EPIPE if the
  * guest is gone.
  */

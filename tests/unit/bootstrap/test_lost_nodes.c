@@ -108,7 +108,7 @@ Test(lost_nodes, other_sizes_are_an_error_of_the_call_on_all_nodes)
 
 /* ------------------------------------------------------------------ the end of the world */
 
-/** Every rank ends the world at the same time, for its own reason. One of them wins, on all nodes. */
+/** Every rank ends the world at the same time, for its own reason. One wins on all nodes. */
 static int end_all(tsr_boot_t *boot, seen_t *seen)
 {
 	char mine[64];

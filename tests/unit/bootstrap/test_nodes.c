@@ -9,6 +9,14 @@
 
 #include "boot_test.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_TSAN 1
+#elif defined(__has_feature)
+#define UNDER_TSAN __has_feature(thread_sanitizer)
+#else
+#define UNDER_TSAN 0
+#endif
+
 /** The layouts of every test: how many ranks, and on which nodes. */
 typedef struct layout {
 	int size, nodes;
@@ -40,6 +48,10 @@ static void each_layout(boot_body_t body)
 	for (int i = 0; i < LAYOUTS; i++) {
 		boot_test_t test = {.size = layouts[i].size, .node_of = layouts[i].node_of};
 		if (under_valgrind() && i != 2 && i != 5)
+			continue;
+		/* It does not see how ranks of other processes order the threads of this one: so
+		 * one rank a node, where the relay and the rank are all. */
+		if (UNDER_TSAN && layouts[i].nodes != layouts[i].size)
 			continue;
 		boot_test_begin(&test);
 		for (int r = 0; r < test.size; r++)
