@@ -212,6 +212,22 @@ void tsr_relay_spread(tsr_relay_t *relay, const tsr_frame_t *frame, const void *
 
 /* ------------------------------------------------------------------ what the thread does */
 
+/**
+ * Whether all ranks are on this node, although the job could be on several: no
+ * far rank holds up a member until its slot has been read, and nobody is told.
+ */
+static bool is_alone(const tsr_relay_t *relay)
+{
+	const tsr_boot_t *boot = relay->boot;
+	for (int r = 0; r < boot->size; r++)
+		/* acquire: partner is the release in tsr_boot_arrive */
+		if (atomic_load_explicit(&boot->control->member[r].state, memory_order_acquire) ==
+			    TSR_MEMBER_ABSENT ||
+		    tsr_boot_is_far(boot, r))
+			return false;
+	return true;
+}
+
 /** Sends what this node's ranks have done. */
 static void pass_on_events(tsr_relay_t *relay)
 {
@@ -223,6 +239,8 @@ static void pass_on_events(tsr_relay_t *relay)
 	while (tsr_event_take(&boot->control->events, &event)) {
 		if (event.kind == TSR_EVENT_PRESENT &&
 		    !tsr_relay_place(relay, event.rank, boot->keeper))
+			continue;
+		if (event.kind == TSR_EVENT_ARRIVED && is_alone(relay))
 			continue;
 		tsr_frame_make(boot, &event, &frame, relay->body);
 		tsr_relay_spread(relay, &frame, relay->body, NULL);
