@@ -11,7 +11,7 @@ size_t tsr_cache_late(const tsr_cache_t *c)
 		late += c->block[b].l1.dirty;
 	for (int d = 0; d < c->config.devices; d++)
 		late += c->l2[d].dirty;
-	return late;
+	return late + tsr_cache_landings(c);
 }
 
 /** The `which`-th of them arrives. */
@@ -39,6 +39,7 @@ static void arrive(tsr_cache_t *c, size_t which)
 			return;
 		}
 	}
+	tsr_cache_land_one(c, which);
 }
 
 /* ------------------------------------------------------------------ fills */
@@ -110,6 +111,7 @@ tsr_status_t tsr_cache_settle(tsr_cache_t *c)
 	for (int d = 0; d < c->config.devices; d++) {
 		tsr_cache_write_back_device(c, d);
 		tsr_lines_drop_clean(&c->l2[d]);
+		tsr_cache_flush(c, d, NULL);
 	}
 	return tsr_cache_status(c);
 }

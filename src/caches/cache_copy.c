@@ -55,7 +55,7 @@ static bool copy_contents(const tsr_cache_t *c, void *const *memory, tsr_cache_t
 		whole = tsr_lines_copy(&c->block[b].l1, &copy->block[b].l1) && whole;
 	for (int t = 0; t < c->threads; t++)
 		whole = copy_buffer(&c->thread[t], &copy->thread[t]) && whole;
-	return whole;
+	return tsr_cache_copy_queues(c, copy) && whole;
 }
 
 tsr_status_t tsr_cache_copy(const tsr_cache_t *c, void *const *memory, tsr_cache_t **copy_out)
@@ -121,6 +121,18 @@ static void mix_lines(uint64_t digest[2], const tsr_lines_t *lines)
 	tsr_views_mix(digest, sum[1]);
 }
 
+static void mix_queue(uint64_t digest[2], const tsr_far_queue_t *queue)
+{
+	tsr_views_mix(digest, (uint64_t)queue->count);
+	for (int i = 0; i < queue->count; i++) {
+		const tsr_far_command_t *command = &queue->command[queue->first + i];
+		tsr_views_mix(digest, command->key);
+		tsr_views_mix(digest, command->mask);
+		tsr_views_mix(digest, command->adds);
+		mix_bytes(digest, command->bytes, command->mask);
+	}
+}
+
 void tsr_cache_digest(const tsr_cache_t *c, uint64_t digest[2])
 {
 	for (int d = 0; d < c->config.devices; d++)
@@ -137,4 +149,6 @@ void tsr_cache_digest(const tsr_cache_t *c, uint64_t digest[2])
 			mix_bytes(digest, thread->buffer[i].bytes, thread->buffer[i].mask);
 		}
 	}
+	for (int q = 0; q < tsr_cache_queues(c); q++)
+		mix_queue(digest, &c->far[q]);
 }

@@ -5,7 +5,8 @@ static tsr_path_t path_between(tsr_cache_t *c, tsr_lines_t *l1, int device, uint
 {
 	const tsr_cache_region_t *region = tsr_cache_region_of(c, key);
 	const size_t first = tsr_cache_first_byte(key), left = region->bytes - first;
-	const bool cached = device >= 0 && region->home != TSR_CACHE_SHARED;
+	const bool cached = device >= 0 && region->home != TSR_CACHE_SHARED &&
+			    !tsr_cache_queue(c, device, (int)(key >> 40));
 
 	return (tsr_path_t){
 		.c = c,

@@ -41,9 +41,24 @@ typedef struct tsr_cache_thread {
 	int count, room;
 } tsr_cache_thread_t;
 
+/** What a rank has sent to memory on another node: a store, or a number that is added there. */
+typedef struct tsr_far_command {
+	uint64_t key;
+	tsr_line_mask_t mask;
+	bool adds;
+	uint8_t bytes[TSR_LINE_BYTES];
+} tsr_far_command_t;
+
+/** The commands of one rank to one other that have not landed. */
+typedef struct tsr_far_queue {
+	tsr_far_command_t *command; /* from `first` on, in the order in which they were sent */
+	int first, count, room;
+} tsr_far_queue_t;
+
 struct tsr_cache {
 	tsr_cache_config_t config;
-	tsr_lines_t *l2; /* [device] */
+	tsr_lines_t *l2;      /* [device] */
+	tsr_far_queue_t *far; /* [device that sends][device whose memory it is]; null: one node */
 	tsr_cache_region_t *region;
 	tsr_cache_block_t *block;
 	tsr_cache_thread_t *thread;
@@ -149,6 +164,54 @@ void tsr_cache_drain_one(tsr_cache_t *c, int thread, int index);
  */
 tsr_line_mask_t tsr_cache_forward(const tsr_cache_t *c, int thread, uint64_t key,
 				  uint8_t bytes[TSR_LINE_BYTES]);
+
+/* ---------------------------------------- other nodes (far_queues.c) */
+
+/**
+ * The queue to a region whose memory is on another node than the device; null
+ * where it is near. Hosts and engines (device -1) have no queues.
+ */
+tsr_far_queue_t *tsr_cache_queue(const tsr_cache_t *c, int device, int region);
+
+/** The device of a thread; -1: a host's or an engine's. */
+static inline int tsr_cache_device(const tsr_cache_t *c, int thread)
+{
+	const int block = c->thread[thread].block;
+
+	return block < 0 ? -1 : c->block[block].device;
+}
+
+/** Sends a command; if the queue is full, the oldest one lands. */
+void tsr_cache_send(tsr_cache_t *c, tsr_far_queue_t *queue, const tsr_far_command_t *command);
+
+/** Lands the first command, or all of them. Null is allowed. */
+void tsr_cache_land_first(tsr_cache_t *c, tsr_far_queue_t *queue);
+void tsr_cache_land(tsr_cache_t *c, tsr_far_queue_t *queue);
+
+/** Lands what the device has sent, but what is in the queue `but`, which may be null. */
+void tsr_cache_flush(tsr_cache_t *c, int device, const tsr_far_queue_t *but);
+
+/** How many commands may land next, of all queues; the `which`-th of them does. */
+size_t tsr_cache_landings(const tsr_cache_t *c);
+void tsr_cache_land_one(tsr_cache_t *c, size_t which);
+
+/** Applies to the bytes of a line what is in a queue, which may be null; or in all of them. */
+void tsr_cache_apply_queue(const tsr_far_queue_t *queue, uint64_t key,
+			   uint8_t bytes[TSR_LINE_BYTES]);
+void tsr_cache_apply_queues(const tsr_cache_t *c, uint64_t key, uint8_t bytes[TSR_LINE_BYTES]);
+
+/** Forgets the commands to a region. */
+void tsr_cache_forget_commands(tsr_cache_t *c, int region);
+
+/** The number of queues: 0 on one node. */
+static inline int tsr_cache_queues(const tsr_cache_t *c)
+{
+	return c->far ? c->config.devices * c->config.devices : 0;
+}
+
+/** An empty copy gets the queues of a machine. False: no memory. */
+bool tsr_cache_copy_queues(const tsr_cache_t *c, tsr_cache_t *copy);
+void tsr_cache_free_queues(tsr_cache_t *c);
 
 /* ---------------------------------------- errors (caches.c) */
 

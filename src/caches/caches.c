@@ -66,7 +66,11 @@ tsr_status_t tsr_cache_create(const tsr_cache_config_t *config, tsr_cache_t **ca
 		return no_memory();
 	c->config = *config;
 	c->l2 = calloc((size_t)config->devices + 1, sizeof *c->l2);
-	if (!c->l2) {
+	if (config->node)
+		c->far = calloc((size_t)config->devices * (size_t)config->devices, sizeof *c->far);
+	if (!c->l2 || (config->node && !c->far)) {
+		free(c->l2);
+		free(c->far);
 		free(c);
 		return no_memory();
 	}
@@ -84,6 +88,7 @@ void tsr_cache_destroy(tsr_cache_t *c)
 		tsr_lines_free(&c->block[b].l1);
 	for (int t = 0; t < c->threads; t++)
 		free(c->thread[t].buffer);
+	tsr_cache_free_queues(c);
 	free(c->l2);
 	free(c->region);
 	free(c->block);
@@ -166,6 +171,7 @@ tsr_status_t tsr_cache_end_region(tsr_cache_t *c, int region)
 		return status;
 	for (int t = 0; t < c->threads; t++)
 		forget_buffered(&c->thread[t], region);
+	tsr_cache_forget_commands(c, region);
 	for (int b = 0; b < c->blocks && c->region[region].home != TSR_CACHE_SHARED; b++)
 		forget_lines(&c->block[b].l1, region);
 	for (int d = 0; d < c->config.devices && c->region[region].home != TSR_CACHE_SHARED; d++)
@@ -267,31 +273,38 @@ tsr_status_t tsr_cache_end_launch(tsr_cache_t *c, int device)
 	if (status != TSR_OK)
 		return status;
 	tsr_cache_write_back_device(c, device);
+	tsr_cache_flush(c, device, NULL);
 	return tsr_cache_status(c);
 }
 
 /* ------------------------------------------------------------------ questions */
 
-static uint8_t newest_byte(const tsr_cache_t *c, int region, size_t offset)
+/** Of the line's bytes those in the mask. */
+static void newest_in(const tsr_cache_t *c, uint64_t key, tsr_line_mask_t mask,
+		      uint8_t line[TSR_LINE_BYTES])
 {
-	const uint64_t key = tsr_cache_key(region, offset / TSR_LINE_BYTES);
-	const size_t at = offset % TSR_LINE_BYTES;
-	uint8_t line[TSR_LINE_BYTES];
-
-	line[at] = c->region[region].memory[offset];
+	tsr_line_merge(line, tsr_cache_region_of(c, key)->memory + tsr_cache_first_byte(key), mask);
 	for (int d = 0; d < c->config.devices; d++) {
 		const tsr_line_t *held = tsr_lines_find(&c->l2[d], key);
 		if (held)
-			tsr_line_merge(line, held->bytes, held->dirty & tsr_line_mask(at, 1));
+			tsr_line_merge(line, held->bytes, held->dirty & mask);
 	}
 	for (int b = 0; b < c->blocks; b++) {
 		const tsr_line_t *held = tsr_lines_find(&c->block[b].l1, key);
 		if (held)
-			tsr_line_merge(line, held->bytes, held->dirty & tsr_line_mask(at, 1));
+			tsr_line_merge(line, held->bytes, held->dirty & mask);
 	}
 	for (int t = 0; t < c->threads; t++)
 		tsr_cache_forward(c, t, key, line);
-	return line[at];
+	tsr_cache_apply_queues(c, key, line);
+}
+
+/** At most `bytes` from byte `at` on. */
+static tsr_line_mask_t rest_of_line(size_t at, size_t bytes)
+{
+	const size_t left = TSR_LINE_BYTES - at;
+
+	return tsr_line_mask(at, bytes < left ? bytes : left);
 }
 
 tsr_status_t tsr_cache_newest(const tsr_cache_t *c, const tsr_cache_place_t *place,
@@ -299,6 +312,7 @@ tsr_status_t tsr_cache_newest(const tsr_cache_t *c, const tsr_cache_place_t *pla
 {
 	tsr_status_t status = check_place(c, place);
 	uint64_t value = 0;
+	uint8_t line[TSR_LINE_BYTES];
 
 	if (status == TSR_OK && place->bytes > sizeof value)
 		status = tsr_error(TSR_ERR_ARGUMENT,
@@ -306,8 +320,15 @@ tsr_status_t tsr_cache_newest(const tsr_cache_t *c, const tsr_cache_place_t *pla
 				   place->bytes);
 	if (status != TSR_OK)
 		return status;
-	for (size_t i = 0; i < place->bytes; i++)
-		value |= (uint64_t)newest_byte(c, place->region, place->offset + i) << 8 * i;
+	for (size_t i = 0; i < place->bytes; i++) {
+		const size_t at = (place->offset + i) % TSR_LINE_BYTES;
+		if (i == 0 || at == 0)
+			newest_in(c,
+				  tsr_cache_key(place->region,
+						(place->offset + i) / TSR_LINE_BYTES),
+				  rest_of_line(at, place->bytes - i), line);
+		value |= (uint64_t)line[at] << 8 * i;
+	}
 	*value_out = value;
 	return TSR_OK;
 }
@@ -320,6 +341,8 @@ size_t tsr_cache_size_bytes(const tsr_cache_t *c)
 
 	for (int t = 0; t < c->threads; t++)
 		bytes += (size_t)c->thread[t].room * sizeof *c->thread[t].buffer;
+	for (int q = 0; q < tsr_cache_queues(c); q++)
+		bytes += sizeof *c->far + (size_t)c->far[q].room * sizeof *c->far[q].command;
 	for (int b = 0; b < c->blocks; b++)
 		bytes += tsr_lines_size_bytes(&c->block[b].l1);
 	for (int d = 0; d < c->config.devices; d++)

@@ -30,6 +30,16 @@
  * are not coherent. The memory of a block is coherent in the block, and is not
  * cached.
  *
+ * Devices may be on several nodes. Memory of a device on another node is far: no
+ * cache has it. Each device has a queue to each such device. Stores to far
+ * memory, and additions of which nobody asks what they read, are commands in
+ * it; they land at home one by one, in order, at any later time, and each queue
+ * by itself. Reads and other updates come behind the queue's commands and wait.
+ * At system scope a release waits until all the device's queues are empty,
+ * except that it may travel itself behind what is in its own; a seq_cst read
+ * waits for all of them too. Narrower ones wait for nothing: in a device the
+ * queue's order is the order of its commands. The end of a launch waits for all.
+ *
  * Where several things may happen, the machine asks `choose`. 0 is always eager
  * and fresh: if all answers are 0, the threads' accesses interleave and each
  * load sees the last store. The same answers always give the same run, because
@@ -59,7 +69,7 @@ typedef struct tsr_cache tsr_cache_t;
 /** What a choice decides. */
 typedef enum tsr_cache_choice {
 	/* 0: performed at home at once; others, if they differ: in the cache of its level; in the
-	 * store buffer */
+	 * store buffer, or in the queue to another node */
 	TSR_CACHE_STORE,
 	/* 0: fresh; 1, 2: stale copies, from the L2 and from the L1. Asked only if they differ */
 	TSR_CACHE_LOAD,
@@ -83,11 +93,21 @@ typedef enum tsr_cache_mistake {
 	TSR_CACHE_UPDATE_STAYS_NEAR,   /* read-modify-writes act in the L1, whatever their scope */
 	TSR_CACHE_STORES_SWAP,         /* stores of one thread to the same bytes change places */
 	TSR_CACHE_SEQ_CST_OVERTAKES,   /* seq_cst loads do not wait for earlier stores */
-	TSR_CACHE_DEVICE_LEVEL_IS_NEAR /* accesses at device scope act in the L1 */
+	TSR_CACHE_DEVICE_LEVEL_IS_NEAR, /* accesses at device scope act in the L1 */
+	/* mistakes between nodes: a signal waits only for what was sent to the rank that it goes
+	 * to */
+	TSR_CACHE_FLUSHES_ONE_PEER,
+	TSR_CACHE_SIGNALS_BEFORE_FLUSH, /* a signal lands, and then what was sent before it */
+	TSR_CACHE_ANSWERS_EARLY,        /* an update acts before what was sent before it lands */
+	TSR_CACHE_COMMANDS_SWAP         /* what one rank sends to another lands in any order */
 } tsr_cache_mistake_t;
 
 typedef struct tsr_cache_config {
 	int devices;
+	/* the node of each device; null: all are on one. Must outlive the machine */
+	const int *node;
+	/* commands of a rank to another node's that may be under way; 0: no limit */
+	int queued_commands;
 	/* stores of up to 64 bytes that a thread may buffer; 0: none */
 	int buffered_stores;
 	/* lines of 64 bytes that each cache may hold; others make room; 0: no limit */
@@ -191,7 +211,8 @@ typedef struct tsr_cache_event {
 /**
  * Performs a load, store, update or fence of any order. Uses `place` instead of
  * the access's `location`; a fence needs neither. The place is 4 or 8 aligned
- * bytes, a little-endian number.
+ * bytes, a little-endian number. An update that `adds` and is late is said to
+ * have read the newest value.
  */
 tsr_status_t tsr_cache_act(tsr_cache_t *cache, int thread, const tsr_views_access_t *access,
 			   const tsr_cache_place_t *place, tsr_cache_event_t *event_out);
@@ -223,7 +244,10 @@ tsr_status_t tsr_cache_hand_over(tsr_cache_t *cache, int from, int to);
  */
 tsr_status_t tsr_cache_arrivals(tsr_cache_t *cache);
 
-/** The number of late stores and dirty bytes. */
+/**
+ * The number of things that may arrive next: late stores, dirty lines, queues
+ * that are not empty.
+ */
 size_t tsr_cache_late(const tsr_cache_t *cache);
 
 /**

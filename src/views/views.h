@@ -89,9 +89,12 @@ typedef struct tsr_views_access {
 	tsr_views_order_t failure; /* the order of an update that writes nothing */
 	tsr_views_scope_t scope;
 	int location;               /* not used by a fence */
-	uint64_t value;             /* for a store */
+	uint64_t value;             /* for a store, and for an update that `adds` */
 	tsr_views_update_fn update; /* for an update; a pure function */
 	const void *context;
+	/* an update that adds `value`, and nobody asks for what it read: a machine may have it
+	 * under way for a while, as it has a store */
+	bool adds;
 	uint32_t site; /* the caller's number for the access, for reports */
 } tsr_views_access_t;
 

@@ -72,11 +72,14 @@ static void at_random(int home, tsr_cache_config_t config, uint64_t seed, uint64
 
 Test(cache, without_a_race_it_is_memory)
 {
+	static const int nodes[DEVICES] = {0, 1};
 	static const tsr_cache_config_t configs[] = {
 		{.buffered_stores = 8},
 		{.buffered_stores = 8, .fills = true},
 		{.buffered_stores = 2, .lines_l1 = 3, .lines_l2 = 5},
-		{.buffered_stores = 0, .lines_l1 = 1, .lines_l2 = 1}};
+		{.buffered_stores = 0, .lines_l1 = 1, .lines_l2 = 1},
+		{.node = nodes, .buffered_stores = 8, .fills = true},
+		{.node = nodes, .queued_commands = 3, .buffered_stores = 2, .lines_l1 = 3}};
 
 	for (size_t i = 0; i < sizeof configs / sizeof *configs; i++)
 		for (uint64_t seed = 1; seed <= 20; seed++)
