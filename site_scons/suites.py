@@ -48,7 +48,8 @@ TABLE = {
     "litmus":               ("debug asan",              "release tsan"),
     "litmus/test_operations litmus/test_blocks":
                             ("debug asan tsan",         "release"),
-    "litmus/test_cache":    ("debug",                   "asan release tsan"),
+    "litmus/test_cache litmus/test_nodes":
+                            ("debug",                   "asan release tsan"),
     "multi":                ("debug asan tsan release", "memcheck"),
     "multi/test_backends_agree multi/test_*_plan":
                             ("debug",                   "asan tsan release memcheck"),

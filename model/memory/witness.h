@@ -57,6 +57,8 @@ typedef struct litmus_options {
 	int unroll;    /* rounds of a loop, at least 1 */
 	/* which variant of the axioms (axioms/axioms.h); null: the model's own */
 	const char *axioms;
+	/* for the cache machine: on how many nodes a test's devices are; 0 or 1: on one */
+	int nodes;
 	/* the time that a witness which searches may take for one test; 0: all that it needs */
 	uint64_t limit_ns;
 	litmus_progress_fn progress; /* or null */

@@ -34,6 +34,8 @@ static const char help[] =
 	"                        datarace, scoperace, both joined by '+', or -\n"
 	"      --axioms VARIANT  a variant of the axioms:\n"
 	"%s"
+	"      --nodes N         for cache: the test's devices are on N nodes, and locations\n"
+	"                        at any of them (default 1)\n"
 	"      --unroll N        how often a loop may go back (default 2)\n"
 	"      --limit SECONDS   how long a witness that searches may take for one test\n"
 	"                        (default 60; 0: no limit); a test that takes longer is not\n"
@@ -62,6 +64,7 @@ enum {
 	OPT_WHY,
 	OPT_EXPECT,
 	OPT_AXIOMS,
+	OPT_NODES,
 	OPT_UNROLL,
 	OPT_LIMIT,
 	OPT_RUNS,
@@ -77,6 +80,7 @@ static const struct option long_options[] = {
 	{"why", optional_argument, NULL, OPT_WHY},
 	{"expect", required_argument, NULL, OPT_EXPECT},
 	{"axioms", required_argument, NULL, OPT_AXIOMS},
+	{"nodes", required_argument, NULL, OPT_NODES},
 	{"unroll", required_argument, NULL, OPT_UNROLL},
 	{"limit", required_argument, NULL, OPT_LIMIT},
 	{"runs", required_argument, NULL, OPT_RUNS},
@@ -192,6 +196,10 @@ static int parse_option(int letter, const char *text, suite_options_t *options)
 		options->litmus.axioms = text;
 		return axioms_find(text, &unused) == TSR_OK ? TOOL_OK
 							    : tool_misuse_last_error("litmus");
+	case OPT_NODES:
+		misused = parse_number("--nodes", text, 1, LITMUS_MAX_THREADS, &number);
+		options->litmus.nodes = (int)number;
+		break;
 	case OPT_UNROLL:
 		misused = parse_number("--unroll", text, 1, 64, &number);
 		options->litmus.unroll = (int)number;
@@ -253,6 +261,9 @@ int suite_options_parse(int argc, char **argv, suite_options_t *options_out, boo
 				   options.witness->name);
 	if (options.through && options.witness != &litmus_cuda)
 		return tool_misuse("litmus", "--through is for --on cuda; %s has one way",
+				   options.witness->name);
+	if (options.litmus.nodes > 1 && options.witness != &litmus_cache)
+		return tool_misuse("litmus", "--nodes is for --on cache; %s has no nodes",
 				   options.witness->name);
 	if (options.interleaved && options.witness != &litmus_explore)
 		return tool_misuse("litmus",

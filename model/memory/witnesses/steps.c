@@ -125,6 +125,20 @@ tsr_status_t steps_decode(const litmus_test_t *test, const steps_t *steps, int t
 	return TSR_OK;
 }
 
+void steps_mark_unread(const ahead_t *ahead, steps_access_t *a)
+{
+	const litmus_instruction_t *instruction = a->instruction;
+	const litmus_value_t *sum = &instruction->value;
+	const bool a_is_old = sum->a.reg == instruction->reg,
+		   b_is_old = sum->b.reg == instruction->reg;
+
+	if (instruction->op != LITMUS_RMW || sum->function != LITMUS_ADD || a_is_old == b_is_old ||
+	    ahead->at[a->thread][a->steps->pc[a->thread] + 1].registers >> instruction->reg & 1)
+		return;
+	a->access.adds = true;
+	a->access.value = (uint64_t)operand(a->steps, a->thread, a_is_old ? sum->b : sum->a);
+}
+
 void steps_take(const steps_access_t *access, steps_t *steps, uint64_t value)
 {
 	if (access->access.kind == TSR_VIEWS_LOAD || access->access.kind == TSR_VIEWS_UPDATE)

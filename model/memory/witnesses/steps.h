@@ -50,6 +50,12 @@ static inline bool steps_ended(const litmus_test_t *test, const steps_t *steps, 
 tsr_status_t steps_decode(const litmus_test_t *test, const steps_t *steps, int thread,
 			  steps_access_t *access_out);
 
+/**
+ * Marks an addition whose register nobody reads any more: an access of which
+ * nobody asks what it read.
+ */
+void steps_mark_unread(const ahead_t *ahead, steps_access_t *access);
+
 /** It did, and a load or update read this value. */
 void steps_take(const steps_access_t *access, steps_t *steps, uint64_t value);
 

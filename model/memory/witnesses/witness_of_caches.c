@@ -38,6 +38,9 @@ typedef struct exploration {
 	visited_t visited;
 	budget_t budget;
 	ahead_t ahead;
+	int devices;                      /* of the test */
+	int node[LITMUS_MAX_THREADS + 1]; /* of each, and of the one that runs nothing */
+	int home[LITMUS_MAX_LOCATIONS];   /* of each location, where there are several nodes */
 	tsr_status_t status; /* of what ended the exploration, if anything did */
 } exploration_t;
 
@@ -73,11 +76,29 @@ static bool next_answers(answers_t *answers)
 
 /* ------------------------------------------------------------------ places */
 
+static bool spread(const exploration_t *e)
+{
+	return e->variant->nodes > 1;
+}
+
+static int regions(const exploration_t *e)
+{
+	return spread(e) || (e->variant->at_devices && !e->variant->packed) ? e->test->locations
+									    : 1;
+}
+
+static int home_device(const exploration_t *e, int region)
+{
+	if (spread(e))
+		return e->home[region];
+	return e->variant->at_devices ? region % e->devices : TSR_CACHE_NOWHERE;
+}
+
 static tsr_cache_place_t place_of(const exploration_t *e, int location)
 {
 	const size_t first = (size_t)location * (e->variant->packed ? WORD_BYTES : LINE_BYTES);
 
-	if (e->variant->at_devices && !e->variant->packed)
+	if (regions(e) > 1)
 		return (tsr_cache_place_t){location, 0, WORD_BYTES};
 	return (tsr_cache_place_t){0, first, WORD_BYTES};
 }
@@ -94,11 +115,6 @@ static int64_t newest(const exploration_t *e, const point_t *point, int location
 
 	(void)tsr_cache_newest(point->cache, &place, &value); /* a location's place is right */
 	return (int64_t)value;
-}
-
-static int regions(const exploration_t *e)
-{
-	return e->variant->at_devices && !e->variant->packed ? e->test->locations : 1;
 }
 
 /* ------------------------------------------------------------------ the search */
@@ -192,6 +208,8 @@ static void explore(exploration_t *e, point_t *point)
 			continue;
 		ended = false;
 		e->status = steps_decode(e->test, &point->steps, t, &next);
+		if (e->status == TSR_OK && spread(e))
+			steps_mark_unread(&e->ahead, &next);
 		if (e->status == TSR_OK)
 			branch_out(e, point, &next, false);
 	}
@@ -251,10 +269,11 @@ static void place_threads(exploration_t *e, point_t *point)
 static void begin(exploration_t *e, point_t *point)
 {
 	const litmus_test_t *test = e->test;
-	const int devices = devices_of(test), count = regions(e);
+	const int count = regions(e);
 	const tsr_cache_config_t config = {
-		.devices = devices,
-		.buffered_stores = MOST_BUFFERED,
+		.devices = e->devices + spread(e),
+		.node = spread(e) ? e->node : NULL,
+		.buffered_stores = e->variant->unbuffered ? 0 : MOST_BUFFERED,
 		.fills = e->variant->fills,
 		.choose = e->variant->eager ? NULL : answer,
 		.context = e,
@@ -266,9 +285,8 @@ static void begin(exploration_t *e, point_t *point)
 	steps_begin(test, &point->steps);
 	e->status = tsr_cache_create(&config, &point->cache);
 	for (int r = 0; r < count && e->status == TSR_OK; r++) {
-		const int home = e->variant->at_devices ? r % devices : TSR_CACHE_NOWHERE;
 		const size_t lines = count > 1 ? 1 : (size_t)test->locations;
-		e->status = tsr_cache_add_region(point->cache, home,
+		e->status = tsr_cache_add_region(point->cache, home_device(e, r),
 						 point->home + (size_t)r * LINE_BYTES,
 						 e->variant->packed ? lines * WORD_BYTES
 								    : lines * LINE_BYTES,
@@ -282,6 +300,44 @@ static void begin(exploration_t *e, point_t *point)
 	}
 }
 
+static void explore_from_the_begin(exploration_t *e)
+{
+	const litmus_test_t *test = e->test;
+	point_t point = {.cache = NULL};
+	bool given_up = false;
+
+	begin(e, &point);
+	if (e->status == TSR_OK)
+		e->status = visited_create(&e->visited);
+	for (int t = 0; t < test->threads && e->status == TSR_OK; t++)
+		given_up = !steps_settle(test, e->options, &point.steps, t, e->result) || given_up;
+	if (e->status == TSR_OK && !given_up)
+		explore(e, &point);
+	visited_destroy(&e->visited);
+	tsr_cache_destroy(point.cache);
+}
+
+/* ------------------------------------------------------------------ several nodes */
+
+static void place_devices(exploration_t *e)
+{
+	const int nodes = e->variant->nodes < e->devices ? e->variant->nodes : e->devices;
+
+	for (int d = 0; d < e->devices; d++)
+		e->node[d] = d * nodes / e->devices;
+	e->node[e->devices] = nodes;
+}
+
+/** The next placement of locations, in the order of numbers. False: there is none. */
+static bool place_next(exploration_t *e)
+{
+	int x = 0;
+
+	while (x < e->test->locations && ++e->home[x] > e->devices)
+		e->home[x++] = 0;
+	return x < e->test->locations;
+}
+
 tsr_status_t cache_explore(const litmus_test_t *test, const litmus_options_t *options,
 			   const cache_variant_t *variant, litmus_result_t *result)
 {
@@ -289,29 +345,23 @@ tsr_status_t cache_explore(const litmus_test_t *test, const litmus_options_t *op
 			   .options = options,
 			   .variant = variant,
 			   .result = result,
-			   .budget = budget_begin(test, options)};
-	point_t point = {.cache = NULL};
-	bool given_up = false;
+			   .budget = budget_begin(test, options),
+			   .devices = devices_of(test)};
 
 	ahead_find(test, &e.ahead);
-	begin(&e, &point);
-	if (e.status == TSR_OK)
-		e.status = visited_create(&e.visited);
-	for (int t = 0; t < test->threads && e.status == TSR_OK; t++)
-		given_up = !steps_settle(test, options, &point.steps, t, result) || given_up;
-	if (e.status == TSR_OK && !given_up)
-		explore(&e, &point);
+	place_devices(&e);
+	do {
+		explore_from_the_begin(&e);
+	} while (e.status == TSR_OK && spread(&e) && place_next(&e));
 	for (int i = 0; i < result->count; i++)
 		result->states[i].count = 1; /* several ways to one state are no frequency */
-	visited_destroy(&e.visited);
-	tsr_cache_destroy(point.cache);
 	return e.status;
 }
 
 static tsr_status_t run(const litmus_test_t *test, const litmus_options_t *options,
 			litmus_result_t *result)
 {
-	static const cache_variant_t variant = {.packed = false};
+	const cache_variant_t variant = {.nodes = options->nodes};
 
 	return cache_explore(test, options, &variant, result);
 }

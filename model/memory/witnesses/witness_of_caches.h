@@ -12,7 +12,12 @@ typedef struct cache_variant {
 	bool packed;
 	bool at_devices; /* locations are homed at the devices in turn; else at none */
 	bool fills;      /* lines may be cached that nobody has asked for: many more states */
+	bool unbuffered; /* threads have no store buffers */
 	bool eager;      /* it always goes the default way: only threads take turns */
+	/* on how many nodes the test's devices are, in blocks; 0 or 1: on one. On several each
+	 * location is at each device in turn, and at one more that is on a node by itself and runs
+	 * nothing: all such placements are explored */
+	int nodes;
 	tsr_cache_mistake_t mistake;
 } cache_variant_t;
 

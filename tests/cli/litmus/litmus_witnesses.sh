@@ -28,6 +28,18 @@ prints "the generated oracle on the cache machine" '^agree 2000 of 2000$' \
 	tessera litmus $oracle/litmus.jsonl --on cache
 seen "half of what is weak, and every interleaving" \
 	'^of [0-9]+ weak outcomes of [0-9]+ race-free tests it shows [0-9]+ \((4[5-9]|5[0-9]) %\); of [0-9]+ outcomes of interleavings it lacks 0$' 1
+prints "the suite on nodes" "^agree $tests of $tests\$" \
+	tessera litmus $suite --on cache --nodes 2
+prints "the hand-shaped oracle on nodes" '^agree ([1-9][0-9]*) of \1$' \
+	tessera litmus $oracle/core --expect $oracle/core.csv --on cache --nodes 8
+for nodes in 1 2; do
+	try tessera litmus $suite/MP.add.rlx.diffGPU-ss.litmus --on cache --nodes $nodes --verbose
+	sed -n 's/^Observation MP.add.rlx.diffGPU-ss //p' "$TAP_FILES/out"
+done >"$TAP_FILES/seen"
+[ "$(tr '\n' ' ' <"$TAP_FILES/seen")" = "Never 0 3 Sometimes 1 3 " ]
+verdict $? "only between nodes an ADD is late" "$(cat "$TAP_FILES/seen")"
+refuses "nodes of a witness that has none" 2 '^tessera litmus: --nodes is for --on cache; views has no' \
+	tessera litmus $suite --on views --nodes 2
 prints "a stale message where the acquire is wider than the release" \
 	'^Observation MP.rel.acq.diffGPU-as Sometimes 1 2$' \
 	tessera litmus $oracle/core/MP.rel.acq.diffGPU-as.litmus --on cache
