@@ -291,7 +291,7 @@ typedef struct check_fidelity {
 	const char *exactly, *approximately, *not_at_all;
 } check_fidelity_t;
 
-check_fidelity_t check_fidelity(tsr_check_weak_t weak);
+check_fidelity_t check_fidelity(const tsr_check_options_t *options);
 
 /**
  * The command that replays a seed or, where one is given, a script. From

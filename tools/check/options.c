@@ -37,6 +37,9 @@ static const char help[] =
 	"      --depth D                pct: orderings that a bug depends on (default: 3)\n"
 	"      --weak MEMORY            view (default: all that the memory model allows),\n"
 	"                               cache (what caches do), off (interleaving only)\n"
+	"      --nodes N                the ranks are on N nodes: what is put to another node\n"
+	"                               lands later (default: 1; more need --weak cache,\n"
+	"                               which is then the default)\n"
 	"      --resident-blocks K      blocks that fit on a device at one time (default:\n"
 	"                               TESSERA_CPUEMU_RESIDENT_BLOCKS)\n"
 	"      --replay SEED|SCHEDULE   run one schedule, that of a seed or one as printed\n"
@@ -73,6 +76,7 @@ enum {
 	PREEMPTIONS,
 	DEPTH,
 	WEAK,
+	NODES,
 	RESIDENT,
 	REPLAY,
 	SCRIPT,
@@ -96,6 +100,7 @@ static const struct option table[] = {
 	{"preemptions", required_argument, NULL, PREEMPTIONS},
 	{"depth", required_argument, NULL, DEPTH},
 	{"weak", required_argument, NULL, WEAK},
+	{"nodes", required_argument, NULL, NODES},
 	{"resident-blocks", required_argument, NULL, RESIDENT},
 	{"replay", required_argument, NULL, REPLAY},
 	{"script", required_argument, NULL, SCRIPT},
@@ -116,10 +121,10 @@ static const struct option table[] = {
 
 /**
  * What is read before it is known what it means: the default of --seeds is the
- * strategy's, and a seed is no script.
+ * strategy's, that of --weak is due to --nodes, and a seed is no script.
  */
 typedef struct check_words {
-	const char *seeds, *replay, *script;
+	const char *seeds, *weak, *replay, *script;
 } check_words_t;
 
 static tsr_status_t parse_int(const char *what, const char *text, long low, long high,
@@ -166,8 +171,8 @@ static tsr_status_t read_exploring(int code, const char *text, tsr_check_options
 		return parse_int("--preemptions", text, 0, INT_MAX, &o->preemptions);
 	case DEPTH:
 		return parse_int("--depth", text, 1, 64, &o->depth);
-	case WEAK:
-		return tsr_check_weak_parse("--weak", text, &o->weak);
+	case NODES:
+		return parse_int("--nodes", text, 1, TSR_MAX_RANKS, &o->nodes);
 	case RESIDENT:
 		return parse_int("--resident-blocks", text, 1, 65536, &o->resident_blocks);
 	}
@@ -181,6 +186,9 @@ static tsr_status_t read_own(int code, const char *text, check_options_t *o, che
 	switch (code) {
 	case 's':
 		words->seeds = text;
+		break;
+	case WEAK:
+		words->weak = text;
 		break;
 	case REPLAY:
 		words->replay = text;
@@ -253,10 +261,27 @@ static tsr_status_t read_replay(const check_words_t *words, check_options_t *o)
 		       : tsr_check_script_parse("--replay", words->replay, &subject->script);
 }
 
+/** --weak, or what --nodes needs. */
+static tsr_status_t read_memory(const check_words_t *words, tsr_check_options_t *explore)
+{
+	tsr_status_t status = TSR_OK;
+	if (words->weak != NULL)
+		status = tsr_check_weak_parse("--weak", words->weak, &explore->weak);
+	else if (explore->nodes > 1)
+		explore->weak = TSR_CHECK_WEAK_CACHE;
+	if (status == TSR_OK && explore->nodes > 1 && explore->weak != TSR_CHECK_WEAK_CACHE)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "--nodes is for --weak cache: with %s, memory has no places",
+				 words->weak);
+	return status;
+}
+
 static tsr_status_t read_words(const check_words_t *words, check_options_t *o)
 {
 	tsr_check_options_t *explore = &o->subject.options;
-	tsr_status_t status = TSR_OK;
+	tsr_status_t status = read_memory(words, explore);
+	if (status != TSR_OK)
+		return status;
 	if (explore->strategy == TSR_CHECK_EXHAUSTIVE) {
 		explore->seeds = 0;
 		if (o->jobs > 1)

@@ -13,8 +13,25 @@
 #include "tools/check/finding_text.h"
 #include "tools/json_rows.h"
 
-check_fidelity_t check_fidelity(tsr_check_weak_t weak)
+/** As many as have a rank. */
+static int nodes_of(const tsr_check_options_t *o)
 {
+	return o->nodes < o->ranks ? o->nodes : o->ranks;
+}
+
+check_fidelity_t check_fidelity(const tsr_check_options_t *options)
+{
+	static const check_fidelity_t nodes = {
+		"happens-before by order and scope; meetings, streams, launches, collectives; "
+		"residency",
+		"old values, of plain data too: those that store buffers and write-back caches "
+		"hold, and what is under way to another node, in one queue from each rank to each; "
+		"a load comes after the newest store of the value that it sees; time: a deadline "
+		"expires when the schedule says so",
+		"what programs do otherwise on several nodes, such as windows; reads that are "
+		"under way while others are asked; caches that fetch lines nobody asked for; copy "
+		"engines; load buffering; what tsr_split divides a block among: here one worker; "
+		"speed"};
 	static const check_fidelity_t modes[] = {
 		[TSR_CHECK_WEAK_OFF] = {"happens-before by order and scope, so all races; "
 					"meetings, streams, launches, collectives; "
@@ -42,7 +59,7 @@ check_fidelity_t check_fidelity(tsr_check_weak_t weak)
 					 "execution; what tsr_split divides a block among: here "
 					 "one worker; speed"},
 	};
-	return modes[weak];
+	return options->nodes > 1 ? nodes : modes[options->weak];
 }
 
 /* ---------------------------------------------------------------- commands to copy */
@@ -72,6 +89,8 @@ static void print_options(FILE *out, const tsr_check_options_t *o)
 		fprintf(out, " --depth %d", o->depth);
 	if (o->weak != usual.weak)
 		fprintf(out, " --weak %s", tsr_check_weak_name(o->weak));
+	if (nodes_of(o) > 1)
+		fprintf(out, " --nodes %d", nodes_of(o));
 	if (o->resident_blocks != usual.resident_blocks)
 		fprintf(out, " --resident-blocks %d", o->resident_blocks);
 }
@@ -230,9 +249,12 @@ static void print_counts(const check_result_t *result, FILE *out)
 	fprintf(out, ", in %.2f s: %.0f a second; ", seconds,
 		seconds > 0 ? (double)tally->schedules / seconds : 0);
 	print_ranks(tally, out);
-	fprintf(out, ", %s, memory %s%s\n",
+	fprintf(out, ", %s, memory %s",
 		result->subject->scripted ? "replayed" : tsr_check_strategy_name(o->strategy),
-		tsr_check_weak_name(o->weak),
+		tsr_check_weak_name(o->weak));
+	if (o->nodes > 1)
+		fprintf(out, " on %d nodes", o->nodes);
+	fprintf(out, "%s\n",
 		tally->complete && o->strategy == TSR_CHECK_EXHAUSTIVE ? "; these are all there are"
 								       : "");
 	fprintf(out,
@@ -259,7 +281,7 @@ static void print_slowdown(const check_slowdown_t *s, FILE *out)
 void check_print_summary(const check_result_t *result, FILE *out)
 {
 	const check_tally_t *tally = result->tally;
-	const check_fidelity_t fidelity = check_fidelity(result->subject->options.weak);
+	const check_fidelity_t fidelity = check_fidelity(&result->subject->options);
 	print_table(result, out);
 	print_worlds(tally, out);
 	print_counts(result, out);
@@ -354,14 +376,14 @@ static json_t *result_json(const check_result_t *result)
 {
 	const tsr_check_options_t *o = &result->subject->options;
 	const check_tally_t *t = result->tally;
-	const check_fidelity_t fidelity = check_fidelity(o->weak);
+	const check_fidelity_t fidelity = check_fidelity(o);
 	const double seconds = (double)result->elapsed_ns / 1e9;
 	json_t *root =
-		json_pack("{s:o, s:o?, s:o?, s:s, s:s, s:i, s:I, s:I}", "program",
+		json_pack("{s:o, s:o?, s:o?, s:s, s:s, s:i, s:i, s:I, s:I}", "program",
 			  program_json(result->subject->program), "ranks",
 			  t->world_count > 1 ? json_null() : json_integer(o->ranks), "worlds",
 			  worlds_json(t), "strategy", tsr_check_strategy_name(o->strategy), "weak",
-			  tsr_check_weak_name(o->weak), "resident_blocks", o->resident_blocks,
+			  tsr_check_weak_name(o->weak), "nodes", o->nodes, "resident_blocks", o->resident_blocks,
 			  "first_seed", (json_int_t)o->first, "seeds", (json_int_t)o->seeds);
 	json_t *counts =
 		json_pack("{s:I, s:I, s:I, s:I, s:b, s:b, s:f, s:f, s:I, s:I, s:I, s:I, s:I}",

@@ -1,6 +1,6 @@
 /*
- * Making a failing case smaller: fewer ranks, smaller shapes, fewer resident
- * blocks, fewer deviations. Knows no program.
+ * Making a failing case smaller: fewer ranks, one node, smaller shapes, fewer
+ * resident blocks, fewer deviations. Knows no program.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -83,6 +83,15 @@ static void shrink_ranks(shrinker_t *s)
 		if (try_case(s, &candidate))
 			return;
 	}
+}
+
+static void shrink_nodes(shrinker_t *s)
+{
+	check_case_t candidate;
+	if (s->smallest->options.nodes == 1 || !begin_candidate(s, &candidate))
+		return;
+	candidate.options.nodes = 1;
+	(void)try_case(s, &candidate);
 }
 
 static void shrink_residency(shrinker_t *s, int fallback)
@@ -213,7 +222,7 @@ static bool same_circumstances(const check_case_t *a, const check_case_t *b)
 	for (size_t i = 0; a->program[i] != NULL; i++)
 		if (strcmp(a->program[i], b->program[i]) != 0)
 			return false;
-	return a->options.ranks == b->options.ranks &&
+	return a->options.ranks == b->options.ranks && a->options.nodes == b->options.nodes &&
 	       a->options.resident_blocks == b->options.resident_blocks;
 }
 
@@ -227,6 +236,7 @@ int check_shrink(check_case_t *smallest, int resident_default, check_fails_fn fa
 		if (s.over)
 			break;
 		shrink_ranks(&s);
+		shrink_nodes(&s);
 		shrink_shapes(&s);
 		shrink_residency(&s, resident_default);
 	} while (!s.over && !same_circumstances(&before, smallest));

@@ -1,7 +1,8 @@
 /*
- * Memory whose values are the cache machine's: stale data is really seen. What
- * fibres read comes from the machine alone; the shadow is told of every access,
- * for races, and keeps what was written last in a mirror.
+ * Memory whose values are the cache machine's: stale data is really seen, and
+ * what is put to a rank on another node is really late. What fibres read comes
+ * from the machine alone; the shadow is told of every access, for races, and
+ * keeps what was written last in a mirror.
  */
 #include "src/explore/memory/memory_cache.h"
 
@@ -16,7 +17,7 @@
  * Small enough that stores pile up and lines make room at the shapes that are
  * checked, large enough that most stay.
  */
-enum { BUFFERED_STORES = 8, LINES_L1 = 256, LINES_L2 = 16384 };
+enum { BUFFERED_STORES = 8, LINES_L1 = 256, LINES_L2 = 16384, QUEUED_COMMANDS = 256 };
 
 static int choose_for_machine(void *context, tsr_cache_choice_t kind, int n)
 {
@@ -28,17 +29,41 @@ static int choose_for_machine(void *context, tsr_cache_choice_t kind, int n)
 	return tsr_explorer_choose(x->explorer, TSR_CHOICE_CACHE, n);
 }
 
+static tsr_status_t no_memory(void)
+{
+	return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for caches; check fewer ranks");
+}
+
+/** Nodes have ranks in blocks, of sizes that differ by one at most. */
+static tsr_status_t place_ranks(tsr_exploration_t *x)
+{
+	const int nodes = x->options.nodes < x->size ? x->options.nodes : x->size;
+	if (nodes == 1)
+		return TSR_OK;
+	x->cached->node = calloc((size_t)x->size, sizeof *x->cached->node);
+	if (!x->cached->node)
+		return no_memory();
+	for (int r = 0; r < x->size; r++)
+		x->cached->node[r] = r * nodes / x->size;
+	return TSR_OK;
+}
+
 static tsr_status_t cached_open(tsr_exploration_t *x)
 {
+	x->cached = calloc(1, sizeof *x->cached);
+	if (!x->cached)
+		return no_memory();
+	const tsr_status_t status = place_ranks(x);
+	if (status != TSR_OK)
+		return status;
 	const tsr_cache_config_t config = {.devices = x->size,
+					   .node = x->cached->node,
+					   .queued_commands = QUEUED_COMMANDS,
 					   .buffered_stores = BUFFERED_STORES,
 					   .lines_l1 = LINES_L1,
 					   .lines_l2 = LINES_L2,
 					   .choose = choose_for_machine,
 					   .context = x};
-	x->cached = calloc(1, sizeof *x->cached);
-	if (!x->cached)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no host memory for caches; check fewer ranks");
 	return tsr_cache_create(&config, &x->cached->machine);
 }
 
@@ -47,6 +72,7 @@ static void cached_close(tsr_exploration_t *x)
 	if (!x->cached)
 		return;
 	tsr_cache_destroy(x->cached->machine);
+	free(x->cached->node);
 	free(x->cached->block);
 	free(x->cached->stage);
 	free(x->cached);
@@ -281,7 +307,7 @@ static tsr_status_t cached_met(tsr_exploration_t *x)
 	return tsr_cache_met(x->cached->machine, thread_of(x));
 }
 
-/** Complete is at home. */
+/** Complete is at home, on whatever node that is. */
 static tsr_status_t cached_flush(tsr_exploration_t *x)
 {
 	return cached_fence(x, &(tsr_views_access_t){.kind = TSR_VIEWS_FENCE,

@@ -16,6 +16,7 @@ typedef struct tsr_cached_block {
 
 struct tsr_cached {
 	tsr_cache_t *machine;
+	int *node; /* of each rank, where there are several; else null */
 	tsr_cached_block_t *block;
 	int block_count, block_room;
 	bool arrives; /* something late must arrive; the only choice is what */

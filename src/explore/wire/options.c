@@ -68,6 +68,7 @@ tsr_check_options_t tsr_check_options_default(void)
 	return (tsr_check_options_t){.ranks = 1,
 				     .strategy = TSR_CHECK_RANDOM,
 				     .weak = TSR_CHECK_WEAK_VIEW,
+				     .nodes = 1,
 				     .seeds = 100,
 				     .first = 1,
 				     .stride = 1,
@@ -95,6 +96,7 @@ static const option_key_t keys[] = {
 	{"ranks", KEY_INT, AT(ranks), 1, TSR_MAX_RANKS},
 	{"strategy", KEY_STRATEGY, AT(strategy), 0, 0},
 	{"weak", KEY_WEAK, AT(weak), 0, 0},
+	{"nodes", KEY_INT, AT(nodes), 1, TSR_MAX_RANKS},
 	{"seeds", KEY_UINT64, AT(seeds), 0, 0},
 	{"first", KEY_UINT64, AT(first), 0, 0},
 	{"stride", KEY_UINT64, AT(stride), 0, 0},
@@ -188,6 +190,11 @@ tsr_status_t tsr_check_options_parse(const char *text, tsr_check_options_t *opti
 		return tsr_error(
 			TSR_ERR_CONFIG, TSR_CHECK_VARIABLE
 			" needs report_fd, and a stride of 1 or more; tessera check sets it");
+	if (options.nodes > 1 && options.weak != TSR_CHECK_WEAK_CACHE)
+		return tsr_error(TSR_ERR_CONFIG,
+				 TSR_CHECK_VARIABLE
+				 " has %d nodes, which the memory %s does not show: set weak=cache",
+				 options.nodes, tsr_check_weak_name(options.weak));
 	*options_out = options;
 	return TSR_OK;
 }

@@ -62,6 +62,9 @@ typedef struct tsr_check_options {
 	int ranks;
 	tsr_check_strategy_t strategy;
 	tsr_check_weak_t weak;
+	/* on how many nodes the ranks are, in blocks; those of a smaller world each on one of its
+	 * own. More than 1 needs the memory of caches */
+	int nodes;
 	uint64_t seeds;  /* number of schedules; exhaustive: an upper limit, 0 for no limit */
 	uint64_t first;  /* seeds are first, first + stride, ... */
 	uint64_t stride; /* 1, unless several processes share the seeds */

@@ -15,6 +15,7 @@
 static const tsr_check_options_t unusual = {.ranks = 5,
 					    .strategy = TSR_CHECK_PCT,
 					    .weak = TSR_CHECK_WEAK_CACHE,
+					    .nodes = 10,
 					    .seeds = 1000000007,
 					    .first = 17,
 					    .stride = 3,
@@ -30,6 +31,7 @@ static const tsr_check_options_t unusual = {.ranks = 5,
 static bool equal(const tsr_check_options_t *a, const tsr_check_options_t *b)
 {
 	return a->ranks == b->ranks && a->strategy == b->strategy && a->weak == b->weak &&
+	       a->nodes == b->nodes &&
 	       a->seeds == b->seeds && a->first == b->first && a->stride == b->stride &&
 	       a->resident_blocks == b->resident_blocks && a->preemptions == b->preemptions &&
 	       a->depth == b->depth && a->steps == b->steps && a->trace == b->trace &&
@@ -84,6 +86,8 @@ Test(check_options, what_cannot_be_read_is_quoted)
 		{"version=1,report_fd=3,stride=0", "stride"},
 		{"version=1,report_fd=3,strategy=randm", "did you mean 'random'"},
 		{"version=1,report_fd=3,weak=strong", "off, cache, view"},
+		{"version=1,report_fd=3,nodes=0,weak=cache", "nodes"},
+		{"version=1,report_fd=3,nodes=2", "weak=cache"},
 		{"version=1", "report_fd"},
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -150,6 +150,7 @@ uint64_t tsr_explored_atomic(const tsr_mem_t *mem, const tsr_explored_atomic_t *
 		.value = atomic->bits,
 		.update = apply,
 		.context = atomic,
+		.adds = atomic->unread,
 	};
 	return tsr_exploration_act(tsr_cpu_exploration(mem->explored), &site, &access, mem->at,
 				   tsr_mem_kind_bytes(atomic->kind));
@@ -162,7 +163,8 @@ void tsr_explored_raise(const tsr_mem_t *mem, uint64_t value, tsr_signal_op_t op
 									 : TSR_CPU_STORE,
 					      .bits = value,
 					      .order = TSR_RELEASE,
-					      .scope = scope};
+					      .scope = scope,
+					      .unread = op == TSR_SIGNAL_ADD};
 	const tsr_op_site_t site = tsr_explored_site(mem->explored, mem->call);
 	if (op == TSR_SIGNAL_SET)
 		tsr_exploration_signals(tsr_cpu_exploration(mem->explored), &site, mem->at, value,

@@ -45,6 +45,7 @@ typedef struct tsr_explored_atomic {
 	enum tsr_cpu_op op;
 	uint64_t bits, desired;
 	int order, failure, scope;
+	bool unread; /* of an addition of integers: nobody asks for the old bits */
 } tsr_explored_atomic_t;
 
 uint64_t tsr_explored_atomic(const tsr_mem_t *mem, const tsr_explored_atomic_t *atomic);
