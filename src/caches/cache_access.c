@@ -297,9 +297,9 @@ static void store(tsr_cache_t *c, int thread, const part_t *part, const tsr_view
 		  tsr_level_t level, uint64_t value)
 {
 	const bool keeps = access->kind == TSR_VIEWS_STORE;
-	const reach_t reach = gets_ahead(c, access) ? REACH_AHEAD
-						    : choose_reach(c, thread, region_of(part),
-								   level, keeps);
+	const reach_t reach = gets_ahead(c, access)
+				      ? REACH_AHEAD
+				      : choose_reach(c, thread, region_of(part), level, keeps);
 	uint8_t line[TSR_LINE_BYTES];
 
 	put_number(line + part->first, part->bytes, value);
@@ -336,8 +336,8 @@ static void update(tsr_cache_t *c, int thread, const part_t *part, const tsr_vie
 static bool add_late(tsr_cache_t *c, int thread, const part_t *part,
 		     const tsr_views_access_t *access, tsr_level_t level, tsr_cache_event_t *event)
 {
-	const tsr_cache_place_t place = {region_of(part), tsr_cache_first_byte(part->key) + part->first,
-					 part->bytes};
+	const tsr_cache_place_t place = {
+		region_of(part), tsr_cache_first_byte(part->key) + part->first, part->bytes};
 	uint8_t line[TSR_LINE_BYTES];
 
 	if (!access->adds || acquires(access->order) || gets_ahead(c, access) ||

@@ -90,9 +90,9 @@ typedef enum tsr_cache_mistake {
 	TSR_CACHE_RELEASE_WRITES_NOTHING_BACK,
 	TSR_CACHE_RELEASE_OVERTAKES, /* a release overtakes the thread's buffered stores */
 	TSR_CACHE_ACQUIRE_DROPS_NOTHING,
-	TSR_CACHE_UPDATE_STAYS_NEAR,   /* read-modify-writes act in the L1, whatever their scope */
-	TSR_CACHE_STORES_SWAP,         /* stores of one thread to the same bytes change places */
-	TSR_CACHE_SEQ_CST_OVERTAKES,   /* seq_cst loads do not wait for earlier stores */
+	TSR_CACHE_UPDATE_STAYS_NEAR,    /* read-modify-writes act in the L1, whatever their scope */
+	TSR_CACHE_STORES_SWAP,          /* stores of one thread to the same bytes change places */
+	TSR_CACHE_SEQ_CST_OVERTAKES,    /* seq_cst loads do not wait for earlier stores */
 	TSR_CACHE_DEVICE_LEVEL_IS_NEAR, /* accesses at device scope act in the L1 */
 	/* mistakes between nodes: a signal waits only for what was sent to the rank that it goes
 	 * to */

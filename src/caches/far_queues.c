@@ -47,8 +47,8 @@ static void land_at(tsr_cache_t *c, tsr_far_queue_t *queue, int index)
 	const tsr_far_command_t *command = &queue->command[queue->first + index];
 
 	/* homes are written where nothing is cached: a target's caches notice nothing */
-	apply(command, tsr_cache_region_of(c, command->key)->memory +
-			       tsr_cache_first_byte(command->key));
+	apply(command,
+	      tsr_cache_region_of(c, command->key)->memory + tsr_cache_first_byte(command->key));
 	memmove(&queue->command[queue->first + 1], &queue->command[queue->first],
 		(size_t)index * sizeof *queue->command);
 	queue->first++;

@@ -66,7 +66,8 @@ typedef struct comparison {
 	char first[LITMUS_MAX_NAME];
 } comparison_t;
 
-static inline bool within(const litmus_test_t *test, const litmus_result_t *a, const litmus_result_t *b)
+static inline bool within(const litmus_test_t *test, const litmus_result_t *a,
+			  const litmus_result_t *b)
 {
 	for (int i = 0; i < a->count; i++)
 		if (!litmus_result_has(test, b, a->states[i].values))
@@ -75,7 +76,7 @@ static inline bool within(const litmus_test_t *test, const litmus_result_t *a, c
 }
 
 static inline void run_all(const litmus_test_t *test, const cache_variant_t *variant,
-		    litmus_result_t *shown, litmus_result_t *in_turns)
+			   litmus_result_t *shown, litmus_result_t *in_turns)
 {
 	cr_assert(cache_explore(test, &options, variant, shown) == TSR_OK, "%s: %s", test->name,
 		  tsr_last_error());

@@ -94,17 +94,20 @@ Test(cache_oracle, message_passing_is_stale_where_a_scope_is_too_narrow)
 	char name[128];
 
 	for (size_t i = 0; i < sizeof stale / sizeof *stale; i++) {
-		snprintf(name, sizeof name, "../../model/memory/oracle/core/MP.rel.acq.%s.litmus", stale[i]);
+		snprintf(name, sizeof name, "../../model/memory/oracle/core/MP.rel.acq.%s.litmus",
+			 stale[i]);
 		cr_expect(shows(name, &apart), "%s", name);
 	}
 	/* the reader must have had the line before */
 	for (size_t i = 0; i < sizeof late / sizeof *late; i++) {
-		snprintf(name, sizeof name, "../../model/memory/oracle/core/MP.rel.acq.%s.litmus", late[i]);
+		snprintf(name, sizeof name, "../../model/memory/oracle/core/MP.rel.acq.%s.litmus",
+			 late[i]);
 		cr_expect(!shows(name, &apart), "%s", name);
 		cr_expect(shows(name, &filled), "%s, with lines cached unasked", name);
 	}
 	for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
-		snprintf(name, sizeof name, "../../model/memory/oracle/core/MP.rel.acq.%s.litmus", never[i]);
+		snprintf(name, sizeof name, "../../model/memory/oracle/core/MP.rel.acq.%s.litmus",
+			 never[i]);
 		cr_expect(!shows(name, &apart) && !shows(name, &filled), "%s", name);
 	}
 }

@@ -103,6 +103,20 @@ Test(nodes, stores_of_one_rank_to_one_peer_that_swap_are_seen)
 	expect_told("CoWW.rlx.diffGPU-ss", TSR_CACHE_COMMANDS_SWAP);
 }
 
+/*
+ * A seq_cst store may travel as any release does, because seq_cst loads wait
+ * for it. Threads have no store buffers here: it is the queues that are seen.
+ */
+Test(nodes, a_seq_cst_load_that_does_not_wait_for_its_rank_is_seen)
+{
+	cache_variant_t wrong = {
+		.nodes = EACH_ITS_OWN, .unbuffered = true, .mistake = TSR_CACHE_SEQ_CST_OVERTAKES};
+
+	cr_expect(shows("SB.sc.diffGPU-ss.litmus", &wrong));
+	wrong.nodes = 1;
+	cr_expect(!shows("SB.sc.diffGPU-ss.litmus", &wrong));
+}
+
 /** The first generated test that tells the machine with the mistake from the axioms. */
 static void expect_caught_by_the_oracle(tsr_cache_mistake_t mistake)
 {

@@ -383,8 +383,9 @@ static json_t *result_json(const check_result_t *result)
 			  program_json(result->subject->program), "ranks",
 			  t->world_count > 1 ? json_null() : json_integer(o->ranks), "worlds",
 			  worlds_json(t), "strategy", tsr_check_strategy_name(o->strategy), "weak",
-			  tsr_check_weak_name(o->weak), "nodes", o->nodes, "resident_blocks", o->resident_blocks,
-			  "first_seed", (json_int_t)o->first, "seeds", (json_int_t)o->seeds);
+			  tsr_check_weak_name(o->weak), "nodes", o->nodes, "resident_blocks",
+			  o->resident_blocks, "first_seed", (json_int_t)o->first, "seeds",
+			  (json_int_t)o->seeds);
 	json_t *counts =
 		json_pack("{s:I, s:I, s:I, s:I, s:b, s:b, s:f, s:f, s:I, s:I, s:I, s:I, s:I}",
 			  "schedules", (json_int_t)t->schedules, "distinct",

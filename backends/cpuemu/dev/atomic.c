@@ -31,8 +31,9 @@ typedef struct atomic_call {
 
 static uint64_t explore(const tsr_mem_t *mem, const atomic_call_t *call)
 {
-	const tsr_explored_atomic_t atomic = {call->kind,  call->op,      call->bits, call->desired,
-					      call->order, call->failure, call->scope, false};
+	const tsr_explored_atomic_t atomic = {call->kind,    call->op,    call->bits,
+					      call->desired, call->order, call->failure,
+					      call->scope,   false};
 	return tsr_explored_atomic(mem, &atomic);
 }
 

@@ -41,7 +41,7 @@ typedef struct exploration {
 	int devices;                      /* of the test */
 	int node[LITMUS_MAX_THREADS + 1]; /* of each, and of the one that runs nothing */
 	int home[LITMUS_MAX_LOCATIONS];   /* of each location, where there are several nodes */
-	tsr_status_t status; /* of what ended the exploration, if anything did */
+	tsr_status_t status;              /* of what ended the exploration, if anything did */
 } exploration_t;
 
 /* ------------------------------------------------------------------ choices */

@@ -306,7 +306,7 @@ refuses "a misspelt strategy" 2 "did you mean 'random'" \
 refuses "a memory that there is not" 2 'off, cache, view' \
 	tessera check -n 2 --weak quantum "$fake" clean
 for memory in view off; do
-	refuses "nodes with memory $memory" 2 "^tessera check: --nodes is for --weak cache: with $memory" \
+	refuses "nodes with memory $memory" 2 "--nodes is for --weak cache: with $memory" \
 		tessera check -n 2 --nodes 2 --weak $memory "$fake" clean
 done
 refuses "no nodes" 2 "'0'" tessera check -n 2 --nodes 0 "$fake" clean

@@ -72,8 +72,8 @@ TSR_FN void see_own(tsr_coop_t *block, TSR_HEAP nodes_box_t *box)
 	tsr_get(block, box->copy, box->words, sizeof box->words, 2);
 	tsr_atomic_store(block, &box->count, (uint64_t)4, 2, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 	tsr_atomic_store(block, &box->count, (uint64_t)5, 2, TSR_RELAXED, TSR_SCOPE_SYSTEM);
-	const uint64_t had = tsr_atomic_add(block, &box->count, (uint64_t)1, 2, TSR_RELAXED,
-					    TSR_SCOPE_SYSTEM);
+	const uint64_t had =
+		tsr_atomic_add(block, &box->count, (uint64_t)1, 2, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 	tsr_atomic_store(block, &box->first[0], had == 5 ? (uint64_t)0 : (uint64_t)1, 0,
 			 TSR_RELAXED, TSR_SCOPE_SYSTEM);
 }

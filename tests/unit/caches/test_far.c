@@ -245,8 +245,8 @@ Test(far, a_seq_cst_load_waits_for_all_and_others_for_nothing)
 		begin_far(&m, (tsr_cache_config_t){.buffered_stores = 8});
 		const tsr_cache_place_t here = add_near(&m, &near);
 		const tsr_views_access_t load = {.kind = TSR_VIEWS_LOAD,
-						 .order = sc ? TSR_VIEWS_SEQ_CST
-							     : TSR_VIEWS_ACQUIRE,
+						 .order =
+							 sc ? TSR_VIEWS_SEQ_CST : TSR_VIEWS_ACQUIRE,
 						 .scope = TSR_VIEWS_SYSTEM};
 		store_relaxed(&m, FAR_THREAD, 0, 1);
 		cr_assert(tsr_cache_act(m.cache, FAR_THREAD, &load, &here, &event) == TSR_OK);

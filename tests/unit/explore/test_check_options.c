@@ -31,11 +31,10 @@ static const tsr_check_options_t unusual = {.ranks = 5,
 static bool equal(const tsr_check_options_t *a, const tsr_check_options_t *b)
 {
 	return a->ranks == b->ranks && a->strategy == b->strategy && a->weak == b->weak &&
-	       a->nodes == b->nodes &&
-	       a->seeds == b->seeds && a->first == b->first && a->stride == b->stride &&
-	       a->resident_blocks == b->resident_blocks && a->preemptions == b->preemptions &&
-	       a->depth == b->depth && a->steps == b->steps && a->trace == b->trace &&
-	       a->parallel == b->parallel && a->report_fd == b->report_fd &&
+	       a->nodes == b->nodes && a->seeds == b->seeds && a->first == b->first &&
+	       a->stride == b->stride && a->resident_blocks == b->resident_blocks &&
+	       a->preemptions == b->preemptions && a->depth == b->depth && a->steps == b->steps &&
+	       a->trace == b->trace && a->parallel == b->parallel && a->report_fd == b->report_fd &&
 	       a->script_fd == b->script_fd;
 }
 
