@@ -18,28 +18,6 @@ static void refuse(tsr_net_t *net, const tsr_message_t *message, const char *why
 		     net->settings.node_of[net->settings.rank], why);
 }
 
-/* ------------------------------------------------------------------ what is applied */
-
-static bool is_applied(const tsr_net_peer_t *peer, uint64_t number)
-{
-	return number <= peer->applied ||
-	       (peer->applied_bits[number % TSR_MESSAGE_WINDOW / 64] >> number % 64 & 1);
-}
-
-/** Notes that a counted message is applied, and those that follow it without a gap. */
-static void note_applied(tsr_net_peer_t *peer, uint64_t number)
-{
-	uint64_t *bits = peer->applied_bits;
-	bits[number % TSR_MESSAGE_WINDOW / 64] |= 1ull << number % 64;
-	for (;;) {
-		const uint64_t next = peer->applied + 1, bit = 1ull << next % 64;
-		if (!(bits[next % TSR_MESSAGE_WINDOW / 64] & bit))
-			return;
-		bits[next % TSR_MESSAGE_WINDOW / 64] &= ~bit;
-		peer->applied = next;
-	}
-}
-
 /* ------------------------------------------------------------------ rows */
 
 static void put(tsr_net_t *net, const tsr_message_t *message, const unsigned char *data)
@@ -135,49 +113,87 @@ static void old(tsr_net_t *net, const tsr_message_t *message)
 	tsr_net_cell_less(net, (uint16_t)(message->reply & 0xffff));
 }
 
-/* ------------------------------------------------------------------ what waits */
-
-/** Whether all that an atomic or a get must come after is applied. */
-static bool is_due(const tsr_net_peer_t *peer, const tsr_message_t *message)
+/**
+ * An atomic access. False: of a kind or an operation that the back end does not
+ * have.
+ */
+static bool atomic(tsr_net_t *net, const tsr_message_t *message, const unsigned char *data)
 {
-	return message->after <= peer->applied &&
-	       (message->what == TSR_MESSAGE_GET || message->turn == peer->turns_applied + 1);
-}
-
-static void atomic(tsr_net_t *net, const tsr_message_t *message)
-{
-	tsr_net_peer_t *peer = &net->peers[message->source];
 	const tsr_net_atomic_t access = {.offset = message->offset,
 					 .kind = message->kind,
 					 .op = message->op,
 					 .bytes = message->bytes,
 					 .bits = message->bits,
 					 .expected = message->expected};
-	const uint64_t before = net->memory.atomic(net->memory.ctx, &access);
-	net->atomics = true;
-	peer->turns_applied++;
-	note_applied(peer, message->number);
+	uint64_t before = 0;
+	if (message->what == TSR_MESSAGE_EACH)
+		return net->memory.each(net->memory.ctx, &access, data,
+					message->row_bytes / message->bytes);
+	if (!net->memory.atomic(net->memory.ctx, &access, &before))
+		return false;
 	if (message->what != TSR_MESSAGE_FETCH)
-		return;
+		return true;
 	tsr_net_sending_t *sending = tsr_net_sending_new(net, TSR_MESSAGE_OLD, message->source);
 	if (sending == NULL)
-		return;
+		return true;
 	sending->message.reply = message->reply;
 	sending->message.bits = before;
 	tsr_net_post(net, sending, NULL, 0);
+	return true;
 }
 
-/** Keeps a message for later; `list_end` is where it is appended. */
-static tsr_net_held_t *keep(tsr_net_t *net, const tsr_message_t *message)
+/** Does what a counted message asks for, whose turn it is. */
+static void apply(tsr_net_t *net, const tsr_message_t *message, const unsigned char *data)
 {
-	tsr_net_held_t *held = malloc(sizeof *held);
-	if (held == NULL)
+	if (message->what == TSR_MESSAGE_PUT)
+		put(net, message, data);
+	else if (message->what == TSR_MESSAGE_FILL)
+		fill(net, message);
+	else if (!atomic(net, message, data))
+		refuse(net, message, "asks for an atomic access that there is not");
+	net->peers[message->source].applied++;
+}
+
+/* ------------------------------------------------------------------ what waits */
+
+/** Keeps a message for later, with its data. */
+static tsr_net_held_t *keep(tsr_net_t *net, const tsr_message_t *message, const void *data,
+			    size_t bytes)
+{
+	tsr_net_held_t *held = malloc(sizeof *held + bytes);
+	if (held == NULL) {
 		tsr_net_fail(net, TSR_ERR_NO_MEMORY,
 			     "rank %d has no host memory for a message of rank %d: free some",
 			     net->settings.rank, message->source);
-	else
-		*held = (tsr_net_held_t){.message = *message};
+		return NULL;
+	}
+	*held = (tsr_net_held_t){.message = *message};
+	if (bytes > 0)
+		memcpy(held->data, data, bytes);
 	return held;
+}
+
+/** A counted message: applied in its turn. */
+static void take_counted(tsr_net_t *net, const tsr_message_t *message, const void *data,
+			 size_t bytes)
+{
+	tsr_net_peer_t *peer = &net->peers[message->source];
+	if (message->number == peer->applied + 1) {
+		apply(net, message, data);
+		return;
+	}
+	tsr_net_held_t **link = &peer->held;
+	while (*link != NULL && (*link)->message.number < message->number)
+		link = &(*link)->next;
+	if (*link != NULL && (*link)->message.number == message->number) {
+		refuse(net, message, "came twice");
+		return;
+	}
+	tsr_net_held_t *held = keep(net, message, data, bytes);
+	if (held == NULL)
+		return;
+	held->next = *link;
+	*link = held;
 }
 
 static void begin_answer(tsr_net_t *net, tsr_net_held_t *held)
@@ -190,35 +206,21 @@ static void begin_answer(tsr_net_t *net, tsr_net_held_t *held)
 void tsr_net_release_held(tsr_net_t *net, int rank)
 {
 	tsr_net_peer_t *peer = &net->peers[rank];
-	for (tsr_net_held_t **link = &peer->held, *held; (held = *link) != NULL;) {
-		if (!is_due(peer, &held->message)) {
+	tsr_net_held_t *held;
+	while ((held = peer->held) != NULL && held->message.number == peer->applied + 1) {
+		peer->held = held->next;
+		apply(net, &held->message, held->data);
+		free(held);
+	}
+	for (tsr_net_held_t **link = &peer->gets; (held = *link) != NULL;) {
+		if (held->message.after > peer->applied) {
 			link = &held->next;
 			continue;
 		}
 		*link = held->next;
-		if (held->message.what == TSR_MESSAGE_GET) {
-			peer->held_gets--;
-			begin_answer(net, held);
-		} else {
-			atomic(net, &held->message);
-			free(held);
-		}
-		link = &peer->held; /* others may be due now */
+		peer->held_gets--;
+		begin_answer(net, held);
 	}
-}
-
-static void atomic_or_hold(tsr_net_t *net, const tsr_message_t *message)
-{
-	tsr_net_peer_t *peer = &net->peers[message->source];
-	if (is_due(peer, message)) {
-		atomic(net, message);
-		return;
-	}
-	tsr_net_held_t *held = keep(net, message);
-	if (held == NULL)
-		return;
-	held->next = peer->held;
-	peer->held = held;
 }
 
 static void asked(tsr_net_t *net, const tsr_message_t *message)
@@ -228,16 +230,16 @@ static void asked(tsr_net_t *net, const tsr_message_t *message)
 		refuse(net, message, "asks for nothing, or for too much at a time");
 		return;
 	}
-	tsr_net_held_t *held = keep(net, message);
+	tsr_net_held_t *held = keep(net, message, NULL, 0);
 	if (held == NULL)
 		return;
-	if (is_due(peer, message)) {
+	if (message->after <= peer->applied) {
 		begin_answer(net, held);
 		return;
 	}
 	peer->held_gets++;
-	held->next = peer->held;
-	peer->held = held;
+	held->next = peer->gets;
+	peer->gets = held;
 }
 
 /* ------------------------------------------------------------------ what arrives */
@@ -248,8 +250,11 @@ static const char *fault_of(const tsr_net_t *net, const tsr_message_t *message, 
 	const tsr_net_peer_t *peer = &net->peers[message->source];
 	const bool rows = message->what == TSR_MESSAGE_PUT || message->what == TSR_MESSAGE_FILL ||
 			  message->what == TSR_MESSAGE_GET;
-	const bool word = message->what == TSR_MESSAGE_UPDATE || message->what == TSR_MESSAGE_FETCH;
-	const bool data = message->what == TSR_MESSAGE_PUT || message->what == TSR_MESSAGE_GOT;
+	const bool each = message->what == TSR_MESSAGE_EACH;
+	const bool word =
+		message->what == TSR_MESSAGE_UPDATE || message->what == TSR_MESSAGE_FETCH || each;
+	const bool data =
+		message->what == TSR_MESSAGE_PUT || message->what == TSR_MESSAGE_GOT || each;
 	uint64_t bytes = 0;
 	if (message->what == 0 || message->what >= TSR_MESSAGE_KINDS)
 		return "is of no known kind";
@@ -257,6 +262,8 @@ static const char *fault_of(const tsr_net_t *net, const tsr_message_t *message, 
 		return "reaches out of the heap";
 	if (word && !tsr_message_word_fits(message, net->memory.bytes))
 		return "reaches out of the heap, or no whole word in it";
+	if (each && message->rows != 1)
+		return "has a length that is none";
 	if (data && __builtin_mul_overflow(message->rows, message->row_bytes, &bytes))
 		return "has a length that is none";
 	if (bytes != data_bytes)
@@ -265,7 +272,7 @@ static const char *fault_of(const tsr_net_t *net, const tsr_message_t *message, 
 		return "acknowledges what was never sent";
 	if (tsr_message_is_counted(message->what) &&
 	    (message->number > peer->applied + TSR_MESSAGE_WINDOW ||
-	     is_applied(peer, message->number)))
+	     message->number <= peer->applied))
 		return "came twice, or too early";
 	if (message->after > peer->applied + TSR_MESSAGE_WINDOW)
 		return "waits for what cannot come";
@@ -273,7 +280,7 @@ static const char *fault_of(const tsr_net_t *net, const tsr_message_t *message, 
 }
 
 /** Does what a message asks for, which is right. */
-static void take(tsr_net_t *net, const tsr_message_t *message, const void *data)
+static void take(tsr_net_t *net, const tsr_message_t *message, const void *data, size_t bytes)
 {
 	tsr_net_peer_t *peer = &net->peers[message->source];
 	switch ((tsr_message_kind_t)message->what) {
@@ -284,16 +291,11 @@ static void take(tsr_net_t *net, const tsr_message_t *message, const void *data)
 		peer->here = true;
 		break;
 	case TSR_MESSAGE_PUT:
-		put(net, message, data);
-		note_applied(peer, message->number);
-		break;
 	case TSR_MESSAGE_FILL:
-		fill(net, message);
-		note_applied(peer, message->number);
-		break;
 	case TSR_MESSAGE_UPDATE:
+	case TSR_MESSAGE_EACH:
 	case TSR_MESSAGE_FETCH:
-		atomic_or_hold(net, message);
+		take_counted(net, message, data, bytes);
 		break;
 	case TSR_MESSAGE_OLD:
 		old(net, message);
@@ -344,8 +346,8 @@ void tsr_net_arrived(void *ctx, const void *header, size_t header_bytes, const v
 		peer->acknowledged = message.applied;
 		net->acknowledgements = true;
 	}
-	take(net, &message, data);
-	if (peer->held != NULL)
+	take(net, &message, data, data_bytes);
+	if (peer->held != NULL || peer->gets != NULL)
 		tsr_net_release_held(net, message.source);
 }
 

@@ -252,6 +252,18 @@ void tsr_net_update(tsr_net_t *net, int peer, tsr_net_atomic_t access, bool rele
 	(void)submit(net, "an atomic access", &command, 0);
 }
 
+void tsr_net_each(tsr_net_t *net, int peer, tsr_net_atomic_t first, const void *values,
+		  size_t count)
+{
+	if (count == 0)
+		return;
+	tsr_net_command_t command = on_word(TSR_NET_EACH, peer, &first, false);
+	command.row_bytes = command.pitch_bytes = command.local_pitch = count * first.bytes;
+	command.rows = 1;
+	command.local = (uintptr_t)values;
+	(void)submit_and_wait(net, "an atomic access", &command);
+}
+
 void tsr_net_flush(tsr_net_t *net)
 {
 	const tsr_net_command_t command = {.what = TSR_NET_FLUSH, .peer = -1};

@@ -21,6 +21,7 @@ typedef enum tsr_net_what {
 	TSR_NET_FILL,
 	TSR_NET_FETCH,
 	TSR_NET_UPDATE,
+	TSR_NET_EACH,
 	TSR_NET_FLUSH
 } tsr_net_what_t;
 
@@ -30,15 +31,15 @@ typedef struct tsr_net_command {
 	_Atomic uint64_t stamp;
 	uint8_t what;     /* tsr_net_what_t */
 	uint8_t release;  /* of fetch and update: it releases what was before it in the queue */
-	uint8_t kind, op; /* of fetch and update: the back end's numbers */
-	uint8_t bytes;    /* of fetch and update: the word's width */
+	uint8_t kind, op; /* of fetch, update and each: the back end's numbers */
+	uint8_t bytes;    /* the same: the word's width */
 	uint8_t byte;     /* of fill: the value */
 	uint16_t cell;    /* where to write that it is complete; 0: nowhere (update) */
 	int32_t peer;     /* a rank of the world; of flush: -1 */
 	uint32_t reserved;
-	uint64_t offset;      /* in the peer's heap */
-	uint64_t pitch_bytes; /* from row to row in the peer's heap */
-	uint64_t row_bytes, rows;
+	uint64_t offset;          /* in the peer's heap */
+	uint64_t pitch_bytes;     /* from row to row in the peer's heap */
+	uint64_t row_bytes, rows; /* of each: all bytes, 1 */
 	uint64_t local; /* address of the rows in this process: source of put, target of get */
 	uint64_t local_pitch; /* from row to row there */
 	uint64_t bits;        /* of fetch and update: the operand */

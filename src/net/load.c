@@ -13,8 +13,9 @@ static const char file_name[] = "libtessera-net-ucx.so";
 
 /**
  * Where the carrier may be, seen from the folder of this library, or of the
- * program that has it in itself: in a build, beside an installed library, and
- * below the prefix of an installed command.
+ * program that has it in itself: beside the command of a build, beside an
+ * installed library, below the prefix of an installed command, and above the
+ * other programs of a build.
  */
 static const char *const folders[] = {
 	"plugins",
@@ -26,6 +27,9 @@ static const char *const folders[] = {
 #elif defined __aarch64__
 	"../lib/aarch64-linux-gnu/tessera/plugins",
 #endif
+	"../plugins",
+	"../../plugins",
+	"../../../plugins",
 };
 enum { FOLDERS = sizeof folders / sizeof *folders };
 

@@ -28,12 +28,14 @@ bool tsr_message_rows_fit(const tsr_message_t *message, size_t heap_bytes)
 bool tsr_message_word_fits(const tsr_message_t *message, size_t heap_bytes)
 {
 	const uint64_t bytes = message->bytes;
-	return (bytes == 2 || bytes == 4 || bytes == 8) && bytes <= heap_bytes &&
-	       message->offset <= heap_bytes - bytes && message->offset % bytes == 0;
+	const uint64_t all = message->what == TSR_MESSAGE_EACH ? message->row_bytes : bytes;
+	return (bytes == 2 || bytes == 4 || bytes == 8) && all <= heap_bytes &&
+	       message->offset <= heap_bytes - all && message->offset % bytes == 0 &&
+	       all % bytes == 0;
 }
 
 bool tsr_message_is_counted(uint8_t what)
 {
 	return what == TSR_MESSAGE_PUT || what == TSR_MESSAGE_FILL || what == TSR_MESSAGE_UPDATE ||
-	       what == TSR_MESSAGE_FETCH;
+	       what == TSR_MESSAGE_EACH || what == TSR_MESSAGE_FETCH;
 }

@@ -331,6 +331,6 @@ void tsr_net_close(tsr_net_t *net)
 	free_pending(net->pending);
 	free_held(net->answering);
 	for (int r = 0; r < net->settings.size; r++)
-		free_held(net->peers[r].held);
+		free_held(net->peers[r].held), free_held(net->peers[r].gets);
 	free_net(net);
 }

@@ -8,11 +8,11 @@
  * ranks have sent. That is the rank's proxy thread, or a thread that waits in a
  * call; one at a time.
  *
- * Order:      a put is weak. When it returns, its source may be reused, and
- *             nothing is promised about the target. What a release covers is
- *             everything that this rank has put, filled or updated before, on
- *             all peers. Atomics of a rank on one peer happen in the order of
- *             the calls. A get sees what its rank has put there before.
+ * Order:      what a rank does to one peer takes effect there in the order of the
+ *             calls. A put is weak: when it returns, its source may be reused, and
+ *             nothing is promised about when it takes effect. What a release
+ *             covers is everything that this rank has put, filled or updated
+ *             before, on all peers.
  * Threads:    all threads of the rank may call put ... flush at the same time.
  * Errors:     they return also when the world has ended or the deadline has
  *             passed. In the latter case they have called `fail`.
@@ -63,10 +63,13 @@ typedef struct tsr_net_memory {
 	void *ctx;
 	unsigned char *heap; /* host memory */
 	size_t bytes;
-	/* applies it, with release and acquire at system scope; returns the old bits */
-	uint64_t (*atomic)(void *ctx, const tsr_net_atomic_t *access);
-	/* words may have changed: wakes waiters of this rank. After atomics, not after each put */
-	void (*arrived)(void *ctx);
+	/**
+	 * Applies it, with release and acquire at system scope, and wakes who waits for the word.
+	 * False: there is no such kind or operation.
+	 */
+	bool (*atomic)(void *ctx, const tsr_net_atomic_t *access, uint64_t *old_out);
+	/** The same, without a result, to `count` words side by side from that one on. */
+	bool (*each)(void *ctx, const tsr_net_atomic_t *first, const void *values, size_t count);
 } tsr_net_memory_t;
 
 /** Rows of bytes in a far heap. `pitch_bytes` is at least `row_bytes`. */
@@ -114,6 +117,14 @@ uint64_t tsr_net_fetch(tsr_net_t *net, int peer, tsr_net_atomic_t access, bool r
 
 /** The same without the old bits. Does not wait for the target. */
 void tsr_net_update(tsr_net_t *net, int peer, tsr_net_atomic_t access, bool release);
+
+/**
+ * The same operation on `count` words side by side, the first one of which is
+ * that of `first`, each with its own operand at `values`. As weak as a put:
+ * returns when `values` may be reused.
+ */
+void tsr_net_each(tsr_net_t *net, int peer, tsr_net_atomic_t first, const void *values,
+		  size_t count);
 
 /**
  * Returns when everything that this rank has put, filled or updated before is

@@ -9,7 +9,8 @@
 
 tsr_net_sending_t *tsr_net_sending_new(tsr_net_t *net, tsr_message_kind_t what, int peer)
 {
-	const bool staged = what == TSR_MESSAGE_PUT || what == TSR_MESSAGE_GOT;
+	const bool staged =
+		what == TSR_MESSAGE_PUT || what == TSR_MESSAGE_EACH || what == TSR_MESSAGE_GOT;
 	tsr_net_sending_t **list = staged ? &net->free_staged : &net->free_sendings;
 	tsr_net_sending_t *sending = *list;
 	if (sending != NULL) {
@@ -87,8 +88,11 @@ static bool has_credit(const tsr_net_t *net, const tsr_net_peer_t *peer)
 
 /* ------------------------------------------------------------------ rows */
 
+/** A put, or an atomic access to each of many words, whose operands are sent as rows are. */
 static bool put(tsr_net_t *net, const tsr_net_command_t *command)
 {
+	const tsr_message_kind_t what =
+		command->what == TSR_NET_EACH ? TSR_MESSAGE_EACH : TSR_MESSAGE_PUT;
 	const tsr_net_source_t source = {.base = (const unsigned char *)(uintptr_t)command->local,
 					 .pitch_bytes = command->local_pitch,
 					 .row_bytes = command->row_bytes,
@@ -99,8 +103,7 @@ static bool put(tsr_net_t *net, const tsr_net_command_t *command)
 	while (net->row < source.rows) {
 		if (!has_credit(net, peer))
 			return false;
-		tsr_net_sending_t *sending =
-			tsr_net_sending_new(net, TSR_MESSAGE_PUT, command->peer);
+		tsr_net_sending_t *sending = tsr_net_sending_new(net, what, command->peer);
 		if (sending == NULL)
 			return false;
 		const tsr_net_piece_t piece = tsr_net_cut(&source, &net->row, &net->column,
@@ -111,6 +114,9 @@ static bool put(tsr_net_t *net, const tsr_net_command_t *command)
 		message->pitch_bytes = command->pitch_bytes;
 		message->row_bytes = piece.row_bytes;
 		message->rows = piece.rows;
+		message->kind = command->kind;
+		message->op = command->op;
+		message->bytes = command->bytes;
 		sending->cell = command->cell;
 		net->cells[command->cell].left++;
 		tsr_net_post(net, sending, piece.data, piece.rows * piece.row_bytes);
@@ -231,10 +237,8 @@ static bool atomic(tsr_net_t *net, const tsr_net_command_t *command)
 	tsr_message_t *message = &sending->message;
 	if (fetches)
 		message->reply = reply_number(net, command);
-	/* its own messages the peer orders itself, the others' acknowledgements are waited for */
-	message->after = command->release ? peer->sent : 0;
+	/* the peer itself orders what is sent to it, the others' acknowledgements are waited for */
 	message->number = ++peer->sent;
-	message->turn = ++peer->turns_sent;
 	message->offset = command->offset;
 	message->kind = command->kind;
 	message->op = command->op;
@@ -298,6 +302,7 @@ bool tsr_net_issue(tsr_net_t *net, const tsr_net_command_t *command)
 {
 	switch ((tsr_net_what_t)command->what) {
 	case TSR_NET_PUT:
+	case TSR_NET_EACH:
 		return put(net, command);
 	case TSR_NET_GET:
 		return get(net, command);

@@ -54,11 +54,6 @@ unsigned tsr_net_serve(tsr_net_t *net)
 	done += net->carrier->progress(net->link);
 	done += tsr_net_settle(net);
 	done += tsr_net_answer(net);
-	if (net->atomics) {
-		net->atomics = false;
-		net->memory.arrived(net->memory.ctx);
-		done++;
-	}
 	return done + tsr_net_acknowledge(net);
 }
 

@@ -60,17 +60,18 @@ typedef struct tsr_net_held {
 	struct tsr_net_held *next;
 	tsr_message_t message;
 	uint64_t row, column; /* of a get: what is answered up to here */
+	unsigned char data[];
 } tsr_net_held_t;
 
 typedef struct tsr_net_peer {
 	bool far, here, left; /* here: it has answered; left: LEAVING has come */
 	uint64_t token_out, token_in;
-	/* What I send: the last counted message, how many it has applied, the last atomic. */
-	uint64_t sent, acknowledged, turns_sent;
-	/* What it sends: all up to `applied` are applied, and those of the bits behind. */
-	uint64_t applied, told_applied, turns_applied;
-	uint64_t applied_bits[TSR_MESSAGE_WINDOW / 64];
-	tsr_net_held_t *held;
+	/* What I send: the last counted message, and how many of them it has applied. */
+	uint64_t sent, acknowledged;
+	/* What it sends: how many counted messages are applied here, and it knows of. */
+	uint64_t applied, told_applied;
+	tsr_net_held_t *held; /* counted messages that came too early, in the order of numbers */
+	tsr_net_held_t *gets; /* that wait for counted messages */
 	int held_gets;
 } tsr_net_peer_t;
 
@@ -99,10 +100,10 @@ struct tsr_net {
 	pthread_t thread;
 	int epoll, bell;
 
-	uint64_t row, column;           /* what of the queue's first command is sent up to here */
-	int sending;                    /* messages that the carrier has */
-	bool acknowledgements, atomics; /* of this round: some have come; some were applied */
-	uint64_t dropped;               /* messages without a proof */
+	uint64_t row, column;   /* what of the queue's first command is sent up to here */
+	int sending;            /* messages that the carrier has */
+	bool acknowledgements;  /* of this round: some have come */
+	uint64_t dropped;       /* messages without a proof */
 	uint64_t overslept;     /* how often there was work that had not woken the proxy thread */
 	uint64_t lost_since_ns; /* 0: the carrier reaches all peers */
 	int lost_rank;

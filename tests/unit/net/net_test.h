@@ -56,7 +56,7 @@ typedef struct net_rank {
 	unsigned char *heap;
 	net_seen_t *seen;
 	int meetings;
-	_Atomic uint32_t arrivals; /* calls of `arrived` */
+	_Atomic uint32_t arrivals; /* atomic accesses of others to my words */
 } net_rank_t;
 
 /** Returns 0, or the line that failed. */
@@ -77,7 +77,7 @@ typedef int (*net_body_t)(net_rank_t *me);
 enum { NET_ADD, NET_SET, NET_CAS, NET_LOAD };
 
 /** The back end's part: atomic accesses of a test. */
-static uint64_t net_apply(void *ctx, const tsr_net_atomic_t *access)
+static bool net_apply(void *ctx, const tsr_net_atomic_t *access, uint64_t *old_out)
 {
 	net_rank_t *me = ctx;
 	void *word = me->heap + access->offset;
@@ -103,8 +103,11 @@ static uint64_t net_apply(void *ctx, const tsr_net_atomic_t *access)
 	case NET_CAS:
 		next = old == access->expected ? access->bits & mask : old;
 		break;
+	case NET_LOAD:
+		*old_out = old;
+		return true;
 	default:
-		return old;
+		return false;
 	}
 	/* one call at a time, and the rank itself only reads: no update is lost */
 	switch (access->bytes) {
@@ -117,13 +120,24 @@ static uint64_t net_apply(void *ctx, const tsr_net_atomic_t *access)
 	default:
 		__atomic_store_n((uint64_t *)word, next, __ATOMIC_RELEASE);
 	}
-	return old;
+	*old_out = old;
+	atomic_fetch_add(&me->arrivals, 1);
+	return true;
 }
 
-static void net_arrived(void *ctx)
+static bool net_apply_each(void *ctx, const tsr_net_atomic_t *first, const void *values,
+			   size_t count)
 {
-	net_rank_t *me = ctx;
-	atomic_fetch_add(&me->arrivals, 1);
+	tsr_net_atomic_t access = *first;
+	bool good = true;
+	uint64_t old;
+	for (size_t i = 0; good && i < count; i++) {
+		access.bits = 0;
+		memcpy(&access.bits, (const char *)values + i * access.bytes, access.bytes);
+		good = net_apply(ctx, &access, &old);
+		access.offset += access.bytes;
+	}
+	return good;
 }
 
 static inline tsr_net_atomic_t net_word(uint64_t offset, int op, uint64_t bits)
@@ -233,7 +247,7 @@ static inline int net_rank_connect(net_rank_t *me)
 					 .heap = me->heap,
 					 .bytes = NET_HEAP_BYTES,
 					 .atomic = net_apply,
-					 .arrived = net_arrived};
+					 .each = net_apply_each};
 	me->seen->status = tsr_net_connect(me->net,
 					   (const unsigned char(*)[TSR_NET_ADDRESS_BYTES])
 						   me->test->shared->addresses,

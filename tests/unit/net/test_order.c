@@ -67,7 +67,7 @@ static int widths(net_rank_t *me)
 			NEED(me->heap[WORDS + 64 * bytes - i] == 0xee);
 			NEED(me->heap[WORDS + 64 * bytes + bytes + i - 1] == 0xee);
 		}
-	NEED(atomic_load(&me->arrivals) > 0); /* waiters were woken */
+	NEED(atomic_load(&me->arrivals) > 0); /* they were not made by the sender */
 	return 0;
 }
 
@@ -406,4 +406,43 @@ Test(net_order, ranks_of_one_node_are_not_connected, .timeout = 60)
 	net_test_begin(&test);
 	cr_expect_eq(net_run(&test, two_nodes), 0);
 	net_test_end(&test);
+}
+
+enum { WRITES = 400, SIDE_BY_SIDE = 24 };
+
+/** Writes to the same places in every way, one after the other: the last one stays. */
+static int rewrites(net_rank_t *me)
+{
+	const int next = (me->rank + 1) % me->size;
+	uint64_t words[SIDE_BY_SIDE], seen;
+	for (uint64_t i = 1; i <= WRITES; i++) {
+		for (int w = 0; w < SIDE_BY_SIDE; w++)
+			words[w] = i;
+		if (i % 4 == 0)
+			tsr_net_fill(me->net, next, net_bytes(WORDS, sizeof words), (int)i & 0xff);
+		if (i % 4 == 1)
+			tsr_net_update(me->net, next, net_word(WORDS, NET_SET, 7 * i), i % 3 == 0);
+		if (i % 2 == 0)
+			tsr_net_put(me->net, next, net_bytes(WORDS, sizeof words), words,
+				    sizeof words);
+		else
+			tsr_net_each(me->net, next, net_word(WORDS, NET_SET, 0), words,
+				     SIDE_BY_SIDE);
+		if (i % 50 == 0) {
+			tsr_net_get(me->net, next, net_bytes(WORDS, sizeof seen), &seen,
+				    sizeof seen);
+			NEED(seen == i);
+		}
+	}
+	tsr_net_flush(me->net);
+	net_meet(me);
+	for (int w = 0; w < SIDE_BY_SIDE; w++)
+		NEED(net_read(me, WORDS + 8u * (unsigned)w) == WRITES);
+	NEED(net_read(me, WORDS + 8u * SIDE_BY_SIDE) != WRITES);
+	return 0;
+}
+
+Test(net_order, the_last_of_a_ranks_writes_to_a_place_stays, .timeout = 300)
+{
+	run_all(all_sizes, rewrites);
 }

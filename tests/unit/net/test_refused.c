@@ -45,7 +45,6 @@ static tsr_message_t right(uint8_t what)
 			       .bytes = 8,
 			       .op = NET_ADD,
 			       .number = 1,
-			       .turn = 1,
 			       .reply = 1 << 16 | 1,
 			       .row_bytes = 8,
 			       .rows = 1,
@@ -77,7 +76,7 @@ static void victim_begin(victim_t *victim, net_test_t *test)
 					     .heap = me->heap,
 					     .bytes = HEAP,
 					     .atomic = net_apply,
-					     .arrived = net_arrived};
+					     .each = net_apply_each};
 	stranger_t *stranger = &victim->stranger;
 	*stranger = (stranger_t){0};
 	cr_assert_eq(tsr_net_load(net_plugin(test, path), &stranger->carrier), TSR_OK);
@@ -272,6 +271,10 @@ static const wrong_t wrongs[] = {
 	{OUT, TSR_MESSAGE_FETCH, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0},
 	{OUT, TSR_MESSAGE_FETCH, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0},
 	{OUT, TSR_MESSAGE_FETCH, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0},
+	{OUT, TSR_MESSAGE_EACH, HEAP - 8, 16, 16, 1, 16, 8, 0, 0, 0, 0},
+	{OUT, TSR_MESSAGE_EACH, 0, 12, 12, 1, 12, 8, 0, 0, 0, 0},
+	{"has a length that is none", TSR_MESSAGE_EACH, 0, 64, 64, 0, 0, 8, 0, 0, 0, 0},
+	{"has another length than it says", TSR_MESSAGE_EACH, 0, 64, 64, 1, 56, 8, 0, 0, 0, 0},
 	/* numbers */
 	{"came twice, or too early", TSR_MESSAGE_FILL, 0, 8, 8, 1, 0, 0, UINT64_MAX, 0, 0, 0},
 	{"came twice, or too early", TSR_MESSAGE_FILL, 0, 8, 8, 1, 0, 0, TSR_MESSAGE_WINDOW + 1, 0,
@@ -332,11 +335,10 @@ Test(net_refused, a_message_that_comes_twice_ends_the_world, .timeout = 120)
 	victim_t victim;
 	net_test_begin(&test);
 	victim_begin(&victim, &test);
-	for (uint64_t number = 2; number > 0; number--) { /* the second waits for no other */
-		tsr_message_t message = right(TSR_MESSAGE_FILL);
-		message.number = 2;
+	for (int time = 1; time <= 2; time++) {
+		const tsr_message_t message = right(TSR_MESSAGE_FILL);
 		deliver(&victim, &message, sizeof message, NULL, 0);
-		if (number == 2)
+		if (time == 1)
 			cr_expect_eq(victim.me.seen->status, TSR_OK);
 	}
 	cr_expect_eq(victim.me.seen->status, TSR_ERR_SYSTEM);
