@@ -17,7 +17,7 @@
 #include "tessera/types.h"
 #include "tessera/world.h"
 
-#define TSR_BACKEND_ABI 5u
+#define TSR_BACKEND_ABI 6u
 
 /* ------------------------------------ what the library gives to a backend */
 
@@ -40,6 +40,9 @@ typedef struct tsr_shared_words {
  * What a device is opened with. It lives until the device is closed. Any thread
  * may call its functions.
  */
+struct tsr_net;
+struct tsr_net_memory; /* src/net/net.h */
+
 typedef struct tsr_host {
 	void *ctx; /* first argument of the functions below */
 	int rank, size;
@@ -50,6 +53,10 @@ typedef struct tsr_host {
 	tsr_shared_words_t *words;
 	/* null, or the exploration that runs the ranks as fibres: src/base/executor.h */
 	struct tsr_exploration *exploration;
+	/* what reaches the heaps of ranks on other nodes (src/net/net.h); null: the world is one
+	 * node */
+	struct tsr_net *net;
+	const int *nodes; /* nodes[r]: the node of rank r; nodes are counted from 0 */
 	/* settings of one backend: TESSERA_CUDA_HEAP=ipc, TESSERA_HIP_HEAP=uncached */
 	bool cuda_ipc, hip_uncached;
 
@@ -75,6 +82,12 @@ typedef struct tsr_host {
 	bool (*find_allocation)(void *ctx, size_t heap_offset, char name_out[32],
 				size_t *offset_out);
 } tsr_host_t;
+
+/** Whether a rank is on another node, where its heap can be reached through the net alone. */
+static inline bool tsr_host_is_far(const tsr_host_t *host, int rank)
+{
+	return host->nodes[rank] != host->nodes[host->rank];
+}
 
 /** A team: the ranks that the kernels of its streams see, in their order. */
 typedef struct tsr_host_team {
@@ -132,8 +145,10 @@ typedef struct tsr_heap_ops {
 	tsr_status_t (*create)(tsr_device_t *device, size_t size_bytes,
 			       tsr_heap_export_t *export_out);
 	/**
-	 * Maps all ranks' heaps (this rank's too) and checks each mapping. bases_out[r] is rank r's
-	 * heap in this process, aligned to 2 MiB, the largest alignment of an allocation.
+	 * Maps the heaps of this node's ranks (this rank's too) and checks each mapping.
+	 * bases_out[r] is rank r's heap in this process, aligned to 2 MiB, the largest alignment of
+	 * an allocation. For a rank of another node it is an address that nothing else has and
+	 * nobody may access.
 	 */
 	tsr_status_t (*map)(tsr_device_t *device, const tsr_heap_export_t *exports, int count,
 			    void **bases_out);
@@ -147,6 +162,11 @@ typedef struct tsr_heap_ops {
 			      size_t size_bytes);
 	tsr_status_t (*read)(tsr_device_t *device, void *host, const void *heap, size_t size_bytes);
 	tsr_status_t (*fill)(tsr_device_t *device, void *heap, int byte, size_t size_bytes);
+	/**
+	 * How the net reaches this rank's heap for ranks of other nodes. Called when the heaps are
+	 * mapped. Null: the backend's worlds are one node.
+	 */
+	void (*serve)(tsr_device_t *device, struct tsr_net_memory *memory_out);
 } tsr_heap_ops_t;
 
 /** A part of a window's memory as it is exported to the peers: what one descriptor names. */

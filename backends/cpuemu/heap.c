@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cpuemu/device.h"
+#include "cpuemu/far.h"
 #include "cpuemu/watched.h"
 #include "src/base/error.h"
 #include "src/base/os/descriptor.h"
@@ -36,7 +37,7 @@ static heap_tail_t *tail_of(void *base, size_t size_bytes)
 
 tsr_watched_window_t *tsr_cpu_watched(const tsr_cpu_env_t *env, int rank)
 {
-	if (!env->base[rank])
+	if (!env->base[rank] || tsr_host_is_far(env->host, rank))
 		return NULL;
 	heap_tail_t *tail = tail_of(env->base[rank], env->heap_bytes);
 	return tail->process == env->host->process ? tail->windows : NULL;
@@ -190,26 +191,60 @@ static tsr_status_t heap_check(const tsr_device_t *device, void *base,
 	return TSR_OK;
 }
 
+/** Addresses for the heap of a rank on another node, with nothing behind them. */
+static tsr_status_t reserve(tsr_device_t *device, int rank, void **base_out)
+{
+	const size_t whole = page_round(device->mapped_bytes) + ALIGN;
+	unsigned char *room =
+		mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (room == MAP_FAILED)
+		return tsr_error(TSR_ERR_SYSTEM,
+				 "keeping %s of addresses for the heap of rank %d, on node %d, "
+				 "failed: %s; set TESSERA_HEAP_SIZE lower",
+				 TSR_SIZE(whole), rank, device->env.host->nodes[rank],
+				 strerror(errno));
+	const size_t before = (ALIGN - (uintptr_t)room % ALIGN) % ALIGN, behind = ALIGN - before;
+	if (before > 0)
+		munmap(room, before);
+	if (behind > 0)
+		munmap(room + whole - behind, behind);
+	*base_out = device->mapped[rank] = room + before;
+	return TSR_OK;
+}
+
+/** A heap of this node, which is mapped and checked. */
+static tsr_status_t map_near(tsr_device_t *device, const tsr_heap_export_t *peer, int rank)
+{
+	void *base = (void *)(uintptr_t)peer->address;
+	if (peer->process != device->env.host->process) {
+		const tsr_status_t status =
+			map_file(peer->fd, device->mapped_bytes, "a peer's", rank, &base);
+		if (status != TSR_OK)
+			return status;
+		device->mapped[rank] = base;
+	}
+	device->env.base[rank] = base;
+	return heap_check(device, base, peer, rank);
+}
+
 static tsr_status_t heap_map(tsr_device_t *device, const tsr_heap_export_t *exports, int count,
 			     void **bases_out)
 {
 	for (int r = 0; r < count; r++) {
-		void *base = (void *)(uintptr_t)exports[r].address;
+		void *base = NULL;
+		tsr_status_t status;
 		if (exports[r].size_bytes != device->env.heap_bytes)
 			return tsr_error(TSR_ERR_MISMATCH,
 					 "rank %d has a heap of %s, rank %d one of %s; set "
 					 "TESSERA_HEAP_SIZE alike",
 					 r, TSR_SIZE((size_t)exports[r].size_bytes),
 					 device->env.rank, TSR_SIZE(device->env.heap_bytes));
-		if (exports[r].process != device->env.host->process) {
-			tsr_status_t status =
-				map_file(exports[r].fd, device->mapped_bytes, "a peer's", r, &base);
-			if (status != TSR_OK)
-				return status;
-			device->mapped[r] = base;
+		if (tsr_host_is_far(device->env.host, r)) {
+			status = reserve(device, r, &base);
+			device->env.base[r] = base;
+		} else {
+			status = map_near(device, &exports[r], r);
 		}
-		device->env.base[r] = base;
-		tsr_status_t status = heap_check(device, base, &exports[r], r);
 		if (status != TSR_OK)
 			return status;
 	}
@@ -264,6 +299,29 @@ static tsr_status_t heap_fill(tsr_device_t *device, void *heap, int byte, size_t
 	return TSR_OK;
 }
 
+/* ------------------------------------------------------------------ ranks of other nodes */
+
+static bool serve_atomic(void *ctx, const tsr_net_atomic_t *access, uint64_t *old_out)
+{
+	const tsr_device_t *device = ctx;
+	return tsr_cpu_serve_atomic(&device->env, access, old_out);
+}
+
+static bool serve_each(void *ctx, const tsr_net_atomic_t *first, const void *values, size_t count)
+{
+	const tsr_device_t *device = ctx;
+	return tsr_cpu_serve_each(&device->env, first, values, count);
+}
+
+static void heap_serve(tsr_device_t *device, tsr_net_memory_t *memory_out)
+{
+	*memory_out = (tsr_net_memory_t){.ctx = device,
+					 .heap = device->env.base[device->env.rank],
+					 .bytes = device->env.heap_bytes,
+					 .atomic = serve_atomic,
+					 .each = serve_each};
+}
+
 const tsr_heap_ops_t tsr_cpu_heap_ops = {
 	.size = sizeof(tsr_heap_ops_t),
 	.create = heap_create,
@@ -272,4 +330,5 @@ const tsr_heap_ops_t tsr_cpu_heap_ops = {
 	.write = heap_write,
 	.read = heap_read,
 	.fill = heap_fill,
+	.serve = heap_serve,
 };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpuemu/dev/memory/far.h"
 #include "cpuemu/dev/memory/scoped.h"
 #include "cpuemu/device.h"
 #include "cpuemu/events.h"
@@ -52,6 +53,8 @@ void tsr_cpu_run_worker(tsr_cpu_worker_t *worker, tsr_cpu_block_t *block, int in
 	if (atomic_load_explicit(&env->host->words->aborted, memory_order_relaxed) == 0) {
 		tsr_scoped_enter(block);
 		block->kernel->cpu(&all, &one, launch->args, block->shared);
+		/* the end of a launch is a release at system scope */
+		tsr_far_release(env, TSR_SCOPE_SYSTEM);
 		tsr_scoped_leave();
 	}
 	atomic_fetch_sub_explicit(&env->running, 1, memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cpuemu/dev/memory/scoped.h"
@@ -199,13 +200,24 @@ static void note_watched(tsr_device_t *device, const void *heap, const void *mem
 }
 
 /*
+ * By the system call itself: where UCX is loaded, version 1.13 has replaced the
+ * function by one that loses the new address.
+ */
+static void *move_pages(void *from, size_t from_bytes, size_t size_bytes, void *to)
+{
+	const long at = syscall(SYS_mremap, from, from_bytes, size_bytes,
+				MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	return at == -1 ? MAP_FAILED : (void *)(uintptr_t)at;
+}
+
+/*
  * With an old size of 0, mremap maps the pages a second time and leaves the
  * first mapping alone.
  */
 static tsr_status_t open_moved(void *heap, void *memory, size_t size_bytes)
 {
 	memcpy(heap, memory, size_bytes);
-	if (mremap(heap, 0, size_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, memory) == MAP_FAILED)
+	if (move_pages(heap, 0, size_bytes, memory) == MAP_FAILED)
 		return cannot_move(memory, size_bytes, "to the heap");
 	return TSR_OK;
 }
@@ -221,8 +233,7 @@ static tsr_status_t close_moved(void *heap, void *memory, size_t size_bytes)
 	if (pages == MAP_FAILED)
 		return cannot_move(memory, size_bytes, "back");
 	memcpy(pages, heap, size_bytes);
-	if (mremap(pages, size_bytes, size_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, memory) ==
-	    MAP_FAILED) {
+	if (move_pages(pages, size_bytes, size_bytes, memory) == MAP_FAILED) {
 		const tsr_status_t failed = cannot_move(memory, size_bytes, "back");
 		munmap(pages, size_bytes);
 		return failed;

@@ -58,6 +58,22 @@ TSR_API int tsr_world_rank(const tsr_world_t *world);
 TSR_API int tsr_world_size(const tsr_world_t *world);
 
 /**
+ * The number of nodes that the ranks are on: 1 where all ranks share one
+ * machine, or one (emulated) node of it (`tessera run --nodes`). Any thread.
+ */
+TSR_API int tsr_world_nodes(const tsr_world_t *world);
+
+/**
+ * The node of a rank, 0 .. tsr_world_nodes - 1; nodes are numbered in the order
+ * of their lowest ranks. -1 if there is no such rank. The heap of a rank on
+ * another node is not mapped: everything but a pointer reaches it. The team of a
+ * node:
+ * `tsr_team_split(tsr_world_team(world), tsr_world_node(world, rank), 0, "node",
+ * &team)`. Any thread.
+ */
+TSR_API int tsr_world_node(const tsr_world_t *world, int rank);
+
+/**
  * 1 if the ranks are threads of one process, 0 if each is a process. Any
  * thread.
  */

@@ -104,6 +104,13 @@ int tsr_boot_node(const tsr_boot_t *boot, int rank);
 int tsr_boot_nodes(const tsr_boot_t *boot);
 
 /**
+ * Emulated nodes have their ranks in blocks, the first nodes one rank more
+ * where the numbers do not divide: the node of `rank`, and (`*first_out`) the
+ * first rank of that node.
+ */
+int tsr_node_in_blocks(int rank, int ranks, int nodes, int *first_out);
+
+/**
  * Where rank 0 listens for the other nodes, for a log; "" on all other ranks,
  * and in a world of one node.
  */

@@ -63,13 +63,14 @@ static tsr_status_t name_plan(plan_t *plan)
 
 static tsr_status_t check_nodes(const tsr_launcher_t *launcher, plan_t *plan)
 {
-	plan->nodes = launcher->nodes != 0 ? launcher->nodes : 1;
+	const int wished = plan->options.nodes, all = plan->options.check ? 1 : plan->ranks;
+	plan->nodes = launcher->nodes != 0 ? launcher->nodes : wished < all ? wished : all;
 	if (plan->nodes < 1 || plan->nodes > plan->ranks)
 		return tsr_error(
 			TSR_ERR_ARGUMENT,
 			"a world of %d ranks on %d nodes: every node has at least one rank",
 			plan->ranks, plan->nodes);
-	if (plan->nodes > 1 && plan->threads)
+	if (launcher->nodes > 1 && plan->threads)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
 				 "ranks as threads share one process, so they are on one node: use "
 				 "the placement 'process' for %d nodes",
@@ -79,6 +80,7 @@ static tsr_status_t check_nodes(const tsr_launcher_t *launcher, plan_t *plan)
 				 "tessera check explores ranks in one process, so they are on one "
 				 "node, not on %d",
 				 plan->nodes);
+	plan->options.nodes = plan->nodes;
 	return TSR_OK;
 }
 
@@ -120,7 +122,7 @@ static tsr_status_t open_root(plan_t *plan)
 {
 	int port = 0;
 	plan->root_fd = -1;
-	if (plan->nodes < 2)
+	if (plan->nodes < 2 || plan->threads)
 		return TSR_OK;
 	plan->root_fd = tsr_root_reserve(&port);
 	if (plan->root_fd < 0)
@@ -128,15 +130,6 @@ static tsr_status_t open_root(plan_t *plan)
 				 strerror(errno));
 	snprintf(plan->root, sizeof plan->root, "127.0.0.1:%d", port);
 	return TSR_OK;
-}
-
-/** The node of a rank, in blocks, and the first rank of that node. */
-static int node_of(const plan_t *plan, int rank, int *first_out)
-{
-	const int each = plan->ranks / plan->nodes, more = plan->ranks % plan->nodes;
-	const int node = rank < more * (each + 1) ? rank / (each + 1) : (rank - more) / each;
-	*first_out = node * each + (node < more ? node : more);
-	return node;
 }
 
 static void set_number(const char *name, int value)
@@ -154,9 +147,12 @@ static void set_node(const plan_t *plan, int rank)
 	unsetenv("TESSERA_LOCAL_RANK");
 	unsetenv("TESSERA_ROOT");
 	unsetenv("TESSERA_ROOT_FD");
+	unsetenv("TESSERA_NODES");
+	if (plan->nodes > 1 && rank < 0)
+		set_number("TESSERA_NODES", plan->nodes);
 	if (plan->nodes < 2 || rank < 0)
 		return;
-	set_number("TESSERA_NODE", node_of(plan, rank, &first));
+	set_number("TESSERA_NODE", tsr_node_in_blocks(rank, plan->ranks, plan->nodes, &first));
 	set_number("TESSERA_LOCAL_RANK", rank - first);
 	setenv("TESSERA_ROOT", plan->root, 1);
 	if (rank == 0)
@@ -219,7 +215,8 @@ static void begin_notice(const plan_t *plan, tsr_notice_t *notice)
 	tsr_job_of(&found, plan->secret, &job);
 	tsr_notice_begin(notice, &job);
 	for (int r = 0; r < plan->ranks && plan->nodes > 1; r++)
-		notice->node_of[r] = node_of(plan, r, &notice->keeper_of[r]);
+		notice->node_of[r] =
+			tsr_node_in_blocks(r, plan->ranks, plan->nodes, &notice->keeper_of[r]);
 }
 
 /** Starts all processes and waits for them. */

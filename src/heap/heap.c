@@ -252,7 +252,7 @@ tsr_status_t tsr_heap_free(tsr_world_t *world, TSR_HEAP void *pointer)
 
 TSR_HEAP void *tsr_heap_base(const tsr_world_t *world, int rank)
 {
-	if (!world || rank < 0 || rank >= world->size)
+	if (!world || rank < 0 || rank >= world->size || tsr_host_is_far(&world->host, rank))
 		return NULL;
 	return (TSR_HEAP void *)world->heap_bases[rank];
 }
@@ -274,11 +274,11 @@ static tsr_status_t translate(const char *call, const tsr_world_t *world,
 				 "pointer is always mine, "
 				 "the rank is the peer's",
 				 call, tsr_heap_raw(pointer), world->rank);
-	if (!world->heap_bases[rank])
+	if (tsr_host_is_far(&world->host, rank))
 		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "the heap of rank %d is not mapped on rank %d; reach it with put "
-				 "and signal",
-				 rank, world->rank);
+				 "the heap of rank %d, on node %d, is not mapped on rank %d, on "
+				 "node %d: reach it with put and signal",
+				 rank, world->nodes[rank], world->rank, world->nodes[world->rank]);
 	*peer_out = (char *)world->heap_bases[rank] + offset;
 	return TSR_OK;
 }

@@ -52,6 +52,7 @@ void tsr_world_make_host(tsr_world_t *world)
 		.process = tsr_boot_process(world->boot),
 		.deadline_ns = world->options.deadline_ns,
 		.words = tsr_boot_words(world->boot),
+		.nodes = world->nodes,
 		.exploration = tsr_boot_exploration(world->boot),
 		.cuda_ipc = world->options.cuda_ipc,
 		.hip_uncached = world->options.hip_uncached,

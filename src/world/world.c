@@ -12,6 +12,7 @@
 #include "src/heap/window.h"
 #include "src/registry/registry.h"
 #include "src/world/host.h"
+#include "src/world/nodes.h"
 #include "src/world/team.h"
 
 /**
@@ -106,34 +107,20 @@ static tsr_status_t begin_log(tsr_world_t *world)
 	return status;
 }
 
-/** The nodes have met. What their ranks share past that is not there yet. */
-static tsr_status_t check_nodes(const tsr_world_t *world)
-{
-	const int nodes = tsr_boot_nodes(world->boot);
-	if (tsr_boot_listens(world->boot)[0] != '\0')
-		tsr_log(TSR_LOG_INFO, "%d nodes, which have met at %s", nodes,
-			tsr_boot_listens(world->boot));
-	if (nodes > 1)
-		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "the %d ranks of the world are on %d nodes, between which no "
-				 "backend moves data yet: start all ranks on one node",
-				 world->size, nodes);
-	return TSR_OK;
-}
-
 static tsr_status_t build(tsr_world_t *world)
 {
 	tsr_status_t status = meet(world);
+	tsr_world_find_nodes(world);
 	if (status == TSR_OK)
 		status = begin_log(world);
-	if (status == TSR_OK)
-		status = check_nodes(world);
 	if (status == TSR_OK)
 		status = choose_backend(world);
 	if (status == TSR_OK)
 		status = world->backend->device->open(&world->host, &world->device);
 	if (status == TSR_OK)
 		status = make_heap(world);
+	if (status == TSR_OK)
+		status = tsr_world_connect_nodes(world);
 	if (status == TSR_OK)
 		status = tsr_world_make_team(world);
 	if (status == TSR_OK)
@@ -151,6 +138,7 @@ static void release(tsr_world_t *world, bool agreed)
 	if (!agreed)
 		tsr_boot_quiesce(world->boot); /* ranks as threads share their heaps' memory */
 	tsr_world_drop_teams(world);
+	tsr_world_disconnect_nodes(world);
 	tsr_windows_drop(world);
 	tsr_window_memory_drop(world);
 	if (world->heap_made)

@@ -23,6 +23,8 @@ struct tsr_world {
 	tsr_host_t host; /* the backend keeps a pointer to it */
 	tsr_device_t *device;
 	int rank, size;
+	int node_count;
+	int nodes[TSR_MAX_RANKS]; /* nodes[r]: the node of rank r */
 
 	struct tsr_team *team;  /* the team of all ranks; null until the heaps are mapped */
 	struct tsr_team *teams; /* list of the other teams; guarded by streams_lock */

@@ -1,6 +1,7 @@
 /* Atomics: the typed functions behind the macros, over the bits of the memory layer. */
 #include "cpuemu/dev/memory/bell.h"
 #include "cpuemu/dev/memory/explored.h"
+#include "cpuemu/dev/memory/far.h"
 
 static bool releases(int order)
 {
@@ -48,13 +49,15 @@ static uint64_t act(tsr_coop_t *coop, const atomic_call_t *call)
 		return 0;
 	if (mem.explored)
 		return explore(&mem, call);
+	if (!mem.far && releases(call->order) && call->op != TSR_CPU_LOAD)
+		tsr_far_release(coop->block->env, call->scope);
 	if (call->op == TSR_CPU_CAS)
 		old = tsr_mem_cas(&mem, call->kind, call->bits, call->desired, call->order,
 				  call->failure, call->scope);
 	else
 		old = tsr_mem_atomic(&mem, call->kind, call->op, call->bits, call->order,
 				     call->scope);
-	if (access == TSR_MEM_WRITE)
+	if (access == TSR_MEM_WRITE && !mem.far)
 		/* it may be a flag that somebody waits for */
 		tsr_bell_ring(coop->block->env, &mem);
 	return old;
@@ -152,6 +155,8 @@ static void fence(tsr_coop_t *coop, int order, int scope)
 		tsr_explored_fence(coop, order, scope);
 		return;
 	}
+	if (releases(order))
+		tsr_far_release(coop->block->env, scope);
 	tsr_scoped_fence(order, scope);
 	machine_fence(order);
 }
@@ -170,6 +175,17 @@ void tsr_cpu_fence(tsr_coop_t *coop, int order, int scope)
 		tsr_cpu_meet(coop, "tsr_fence");
 }
 
+/**
+ * Nothing of mine is still in a store buffer, or on its way to another node;
+ * orders nothing for others, so it has no partner.
+ */
+static void flush(const tsr_coop_t *coop)
+{
+	if (coop->block->env->host->net)
+		tsr_far_settle(coop->block->env);
+	machine_fence(TSR_SEQ_CST);
+}
+
 void tsr_flush(tsr_coop_t *coop, int peer)
 {
 	if ((unsigned)peer >= (unsigned)tsr_size(coop))
@@ -177,9 +193,7 @@ void tsr_flush(tsr_coop_t *coop, int peer)
 			       tsr_cpu_circle(coop), tsr_size(coop));
 	else if (tsr_cpu_exploration(coop))
 		tsr_exploration_flush(tsr_cpu_exploration(coop));
-	/* nothing of mine is still in a store buffer; orders nothing for others, so it has no
-	 * partner */
 	else
-		machine_fence(TSR_SEQ_CST);
+		flush(coop);
 	tsr_cpu_meet(coop, __func__);
 }

@@ -12,6 +12,13 @@ int tsr_size(const tsr_coop_t *coop)
 	return coop->block->team->size;
 }
 
+int tsr_peer_is_mapped(const tsr_coop_t *coop, int peer)
+{
+	const tsr_device_team_t *team = coop->block->team;
+	return peer >= 0 && peer < team->size &&
+	       !tsr_host_is_far(coop->block->env->host, team->ranks[peer]);
+}
+
 int tsr_block_index(const tsr_coop_t *coop)
 {
 	return coop->block->index;

@@ -25,7 +25,7 @@ static void engine_copy(tsr_coop_t *block, tsr_coop_t *worker, const void *args,
 	tsr_mem_note(block, engine_call, &from);
 	tsr_mem_count(block, &from, TSR_MEM_READ, bytes);
 	tsr_mem_count(block, &to, TSR_MEM_WRITE, bytes);
-	tsr_mem_copy(&to, to.at, copy->dst_pitch_bytes, copy->src, copy->src_pitch_bytes,
+	tsr_mem_copy(&to, to.at, copy->dst_pitch_bytes, &from, copy->src, copy->src_pitch_bytes,
 		     copy->row_bytes, copy->rows);
 	tsr_cpu_event_sent(block);
 	/* its end promises that the bytes are in the peer's memory: no kernel behind it flushes

@@ -1,5 +1,6 @@
 /* Words that carry their own flag. */
 #include "cpuemu/dev/memory/explored.h"
+#include "cpuemu/dev/memory/far.h"
 #include "cpuemu/dev/memory/flag.h"
 #include "cpuemu/events.h"
 
@@ -79,6 +80,16 @@ static void store_word(const message_t *m, int64_t i, uint32_t data)
 				     TSR_SCOPE_SYSTEM);
 }
 
+/** The words of a stretch, which lie side by side. Partner and litmus as store_word. */
+static void store_far(const message_t *m, int64_t first, const uint32_t *data, int64_t count)
+{
+	const tsr_mem_t to = word_at(m, first);
+	uint64_t words[CHUNK];
+	for (int64_t i = 0; i < count; i++)
+		words[i] = (uint64_t)m->epoch << EPOCH_SHIFT | data[i];
+	tsr_far_each(&to, to.at, TSR_MEM_U64, TSR_CPU_STORE, words, (size_t)count);
+}
+
 /** The thread's share of the words first .. last - 1. */
 static void store_words(const message_t *m, int64_t first, int64_t last)
 {
@@ -87,7 +98,9 @@ static void store_words(const message_t *m, int64_t first, int64_t last)
 		const stretch_t s = stretch_of(m, i, last);
 		memset(chunk, 0, sizeof chunk);
 		tsr_mem_read(&m->data, chunk, m->data.at + s.at, s.bytes);
-		for (int64_t j = 0; j < s.count; j++)
+		if (m->words.far)
+			store_far(m, i, chunk, s.count);
+		for (int64_t j = 0; !m->words.far && j < s.count; j++)
 			store_word(m, i + j, chunk[j]);
 		i += s.count;
 	}
@@ -108,7 +121,7 @@ static void put_words(tsr_coop_t *coop, const message_t *m, bool counts)
 	tsr_mem_count(coop, &m->words, TSR_MEM_WRITE, bytes);
 	store_words(m, first, last);
 	tsr_cpu_event_sent(coop);
-	if (!m->words.explored) {
+	if (!m->words.explored && !m->words.far) {
 		const tsr_mem_t mine = word_at(m, first);
 		tsr_bell_ring_groups(coop->block->env, &mine,
 				     tsr_cpu_wait_groups(coop->block->env, &mine,

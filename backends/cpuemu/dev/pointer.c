@@ -40,8 +40,8 @@ static void copy_bytes(tsr_coop_t *coop, const char *call, side_t dst, side_t sr
 	if (reading == READS)
 		tsr_mem_count(coop, &from, TSR_MEM_READ, last - first);
 	tsr_mem_count(coop, &to, TSR_MEM_WRITE, last - first);
-	tsr_mem_copy(&to, to.at + first, last - first, from.at + first, last - first, last - first,
-		     1);
+	tsr_mem_copy(&to, to.at + first, last - first, &from, from.at + first, last - first,
+		     last - first, 1);
 	tsr_cpu_event_sent(coop);
 }
 
@@ -111,7 +111,7 @@ static void copy_matrix(tsr_coop_t *coop, const char *call, tsr_view_t dst, int 
 	tsr_mem_count(coop, &to, TSR_MEM_WRITE, rows * row);
 	to.at += (size_t)first * to_step;
 	from.at += (size_t)first * from_step;
-	tsr_mem_copy(&to, to.at, to_step, from.at, from_step, row, rows);
+	tsr_mem_copy(&to, to.at, to_step, &from, from.at, from_step, row, rows);
 	tsr_cpu_event_sent(coop);
 }
 

@@ -1,6 +1,7 @@
 /* Signals and waits. */
 #include "common/dev/states.h"
 #include "cpuemu/dev/memory/explored.h"
+#include "cpuemu/dev/memory/far.h"
 #include "cpuemu/dev/memory/flag.h"
 #include "cpuemu/events.h"
 #include "src/base/compare.h"
@@ -23,6 +24,11 @@ static void raise_flag(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *fl
 		tsr_explored_raise(&mem, value, op, scope);
 		return;
 	}
+	if (mem.far) {
+		tsr_far_raise(&mem, value, op, scope);
+		return;
+	}
+	tsr_far_release(coop->block->env, scope);
 	tsr_mem_raise(mem.at, value, op, scope);
 	tsr_bell_ring(coop->block->env, &mem);
 }
@@ -125,11 +131,13 @@ TSR_CPU_UNSEEN static bool word_look(void *ctx)
 {
 	tsr_cpu_wait_t *w = ctx;
 	const bool narrow = w->word_bytes == sizeof(uint32_t);
-	w->seen = narrow ? __atomic_load_n((const uint32_t *)(const void *)w->flags.at,
-					   __ATOMIC_RELAXED)
-			 : tsr_mem_poll(w->flags.at);
-	if (!tsr_cmp_holds(w->cmp, w->seen, w->value))
-		return false;
+	if (!w->flags.far) {
+		w->seen = narrow ? __atomic_load_n((const uint32_t *)(const void *)w->flags.at,
+						   __ATOMIC_RELAXED)
+				 : tsr_mem_poll(w->flags.at);
+		if (!tsr_cmp_holds(w->cmp, w->seen, w->value))
+			return false;
+	}
 	w->seen = tsr_mem_atomic(&w->flags, narrow ? TSR_MEM_U32 : TSR_MEM_U64, TSR_CPU_LOAD, 0,
 				 w->order, w->scope);
 	return tsr_cmp_holds(w->cmp, w->seen, w->value);

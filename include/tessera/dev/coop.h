@@ -23,6 +23,14 @@ TSR_DEV int tsr_size(const tsr_coop_t *coop);
 TSR_DEV int tsr_peer(const tsr_coop_t *coop, int i);
 
 /**
+ * 1 if this device can reach the heap of `peer` by loads and stores; 0 if `peer`
+ * is on another node, so that each access is a message. All calls work either
+ * way. A kernel asks where it would rather move a tile once than load it often.
+ * Any coop; never waits.
+ */
+TSR_DEV int tsr_peer_is_mapped(const tsr_coop_t *coop, int peer);
+
+/**
  * The index of the block in its launch, and the number of blocks of the launch.
  */
 TSR_DEV int tsr_block_index(const tsr_coop_t *coop);

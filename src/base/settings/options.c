@@ -77,6 +77,11 @@ static tsr_status_t read_size(const char *name, const char *text, tsr_options_t 
 	return read_int(name, text, 1, TSR_MAX_RANKS, &options->size);
 }
 
+static tsr_status_t read_nodes(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_int(name, text, 1, TSR_MAX_RANKS, &options->nodes);
+}
+
 static tsr_status_t read_job(const char *name, const char *text, tsr_options_t *options)
 {
 	const size_t length = strlen(text);
@@ -220,6 +225,10 @@ static const option_t table[] = {
 	 "a word that all ranks of a job share and nobody else knows, so that nobody else can "
 	 "join; set by tessera run",
 	 read_secret},
+	{"TESSERA_NODES", "1",
+	 "emulated nodes that a world on this machine is split into, at most as many as it has "
+	 "ranks; tessera run --nodes overrules it",
+	 read_nodes},
 	{"TESSERA_NODE", NULL,
 	 "of a job on several nodes: the number of this process's node; set by tessera run --nodes",
 	 read_node},
@@ -234,9 +243,8 @@ static const option_t table[] = {
 	 "a descriptor of rank 0 that listens at TESSERA_ROOT already; set by tessera run --nodes",
 	 read_root_fd},
 	{"TESSERA_NET_INTERFACE", NULL,
-	 "the interface, or its address, at which rank 0 listens for the other nodes; not set: "
-	 "that "
-	 "of TESSERA_ROOT",
+	 "the interface, or its address, that carries messages between nodes and at which rank 0 "
+	 "listens for the others; not set: UCX's choice, and that of TESSERA_ROOT",
 	 read_net_interface},
 	{"TESSERA_HEAP_SIZE", "1G", "bytes of a rank's symmetric heap; memory is used when touched",
 	 read_heap_size},

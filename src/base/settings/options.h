@@ -17,6 +17,7 @@ typedef struct tsr_options {
 	int rank, size;      /* TESSERA_RANK, TESSERA_SIZE; -1 if not set */
 	const char *job;     /* TESSERA_JOB; null if not set */
 	const char *secret;  /* TESSERA_SECRET; null if not set; never printed */
+	int nodes;           /* TESSERA_NODES; default 1 */
 	int node;            /* TESSERA_NODE; -1 if not set: the job is on one node */
 	int local_rank;      /* TESSERA_LOCAL_RANK; -1 if not set */
 	const char *root;    /* TESSERA_ROOT, as HOST:PORT; null if not set */

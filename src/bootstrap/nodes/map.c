@@ -51,3 +51,11 @@ const char *tsr_boot_on_nodes(const tsr_boot_t *boot, const bool *chosen, char *
 		}
 	return text;
 }
+
+int tsr_node_in_blocks(int rank, int ranks, int nodes, int *first_out)
+{
+	const int each = ranks / nodes, more = ranks % nodes;
+	const int node = rank < more * (each + 1) ? rank / (each + 1) : (rank - more) / each;
+	*first_out = node * each + (node < more ? node : more);
+	return node;
+}

@@ -1,6 +1,7 @@
 /* tsr_store_add: a tile is added to memory, each element by an atomic of its own. */
 #include "cpuemu/dev/fragments/value.h"
 #include "cpuemu/dev/memory/explored.h"
+#include "cpuemu/dev/memory/far.h"
 #include "cpuemu/events.h"
 
 enum { STAGE = 512 }; /* elements of a row that are converted at a time */
@@ -39,6 +40,10 @@ static void add_elements(tsr_mem_t mem, tsr_mem_kind_t kind, unsigned char *to,
 			 const unsigned char *from, int64_t count)
 {
 	const size_t bytes = tsr_mem_kind_bytes(kind);
+	if (mem.far) {
+		tsr_far_each(&mem, to, kind, TSR_CPU_ADD, from, (size_t)count);
+		return;
+	}
 	for (int64_t i = 0; i < count; i++) {
 		tsr_explored_atomic_t add = {.kind = kind,
 					     .op = TSR_CPU_ADD,

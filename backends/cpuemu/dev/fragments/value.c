@@ -50,14 +50,14 @@ void tsr_mem_write_row(const tsr_mem_t *mem, int32_t dtype, unsigned char *to, i
  * widened, because no element shrinks. The last elements would overwrite
  * themselves, so they are moved aside first.
  */
-static void read_explored(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *held,
-			  const tsr_mem_part_t *part)
+static void read_rows(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *held,
+		      const tsr_mem_part_t *part)
 {
 	_Alignas(64) unsigned char stage[STAGE * 8];
 	const size_t element = tsr_cpu_bytes(part->dtype), wide = tsr_cpu_bytes(held_dtype);
 	const size_t elements = (size_t)(part->rows * part->cols);
 	unsigned char *raw = held + elements * (wide - element);
-	tsr_explored_read(mem, raw, part->at, part->pitch_bytes, (size_t)part->cols * element,
+	tsr_mem_read_rows(mem, raw, part->at, part->pitch_bytes, (size_t)part->cols * element,
 			  (size_t)part->rows);
 	for (size_t i = 0; part->dtype != held_dtype && i < elements; i += STAGE) {
 		const size_t n = elements - i < STAGE ? elements - i : STAGE;
@@ -73,8 +73,8 @@ void tsr_mem_read_part(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *
 		       const tsr_mem_part_t *part)
 {
 	const size_t wide = tsr_cpu_bytes(held_dtype);
-	if (mem->explored && wide >= tsr_cpu_bytes(part->dtype)) {
-		read_explored(mem, held_dtype, held, part);
+	if (tsr_mem_takes_rows(mem) && wide >= tsr_cpu_bytes(part->dtype)) {
+		read_rows(mem, held_dtype, held, part);
 		return;
 	}
 	for (int64_t row = 0; row < part->rows; row++)
@@ -84,8 +84,8 @@ void tsr_mem_read_part(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *
 }
 
 /** As many rows with one access as the stage holds, in which all of them may stand already. */
-static void write_explored(const tsr_mem_t *mem, const tsr_mem_part_t *part, int32_t held_dtype,
-			   const unsigned char *held, int64_t held_cols, stage_t *stage)
+static void write_rows(const tsr_mem_t *mem, const tsr_mem_part_t *part, int32_t held_dtype,
+		       const unsigned char *held, int64_t held_cols, stage_t *stage)
 {
 	const size_t bytes = (size_t)part->cols * tsr_cpu_bytes(part->dtype),
 		     wide = tsr_cpu_bytes(held_dtype);
@@ -97,7 +97,7 @@ static void write_explored(const tsr_mem_t *mem, const tsr_mem_part_t *part, int
 				       held + (size_t)((row + i) * held_cols) * wide,
 				       (size_t)part->cols);
 		stage->whole = n == part->rows;
-		tsr_explored_write(mem, part->at + (size_t)row * part->pitch_bytes,
+		tsr_mem_write_rows(mem, part->at + (size_t)row * part->pitch_bytes,
 				   part->pitch_bytes, stage->bytes, bytes, (size_t)n);
 	}
 }
@@ -106,8 +106,9 @@ static void write_explored(const tsr_mem_t *mem, const tsr_mem_part_t *part, int
 static void write_part(const tsr_mem_t *mem, const tsr_mem_part_t *part, int32_t held_dtype,
 		       const unsigned char *held, int64_t held_cols, stage_t *stage)
 {
-	if (mem->explored && part->dtype != held_dtype && part->cols > 0 && part->cols <= STAGE) {
-		write_explored(mem, part, held_dtype, held, held_cols, stage);
+	if (tsr_mem_takes_rows(mem) && part->dtype != held_dtype && part->cols > 0 &&
+	    part->cols <= STAGE) {
+		write_rows(mem, part, held_dtype, held, held_cols, stage);
 		return;
 	}
 	for (int64_t row = 0; row < part->rows; row++)

@@ -28,8 +28,8 @@ typedef struct tsr_mem_part {
 } tsr_mem_part_t;
 
 /**
- * Reads it into the dense rows of `held`, converted. Where blocks are explored
- * it is one access, else one a row.
+ * Reads it into the dense rows of `held`, converted. Where blocks are explored,
+ * or the memory is far, it is one access, else one a row.
  */
 void tsr_mem_read_part(const tsr_mem_t *mem, int32_t held_dtype, unsigned char *held,
 		       const tsr_mem_part_t *part);

@@ -2,6 +2,7 @@
 #include "cpuemu/dev/memory/memory.h"
 
 #include "cpuemu/dev/memory/explored.h"
+#include "cpuemu/dev/memory/far.h"
 #include "cpuemu/watched.h"
 #include "src/base/convert.h"
 
@@ -19,6 +20,10 @@ void tsr_mem_read(const tsr_mem_t *mem, void *private_to, const unsigned char *f
 		tsr_explored_read(mem, private_to, from, bytes, bytes, 1);
 		return;
 	}
+	if (mem->far) {
+		tsr_far_read(mem, private_to, from, bytes, bytes, 1);
+		return;
+	}
 	watch(mem, from, bytes, 1, 0, false);
 	memcpy(private_to, from, bytes);
 }
@@ -29,19 +34,54 @@ void tsr_mem_write(const tsr_mem_t *mem, unsigned char *to, const void *private_
 		tsr_explored_write(mem, to, bytes, private_from, bytes, 1);
 		return;
 	}
+	if (mem->far) {
+		tsr_far_write(mem, to, bytes, private_from, bytes, 1);
+		return;
+	}
 	watch(mem, to, bytes, 1, 0, true);
 	memcpy(to, private_from, bytes);
 }
 
-void tsr_mem_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch,
-		  const unsigned char *from, size_t from_pitch, size_t bytes, size_t rows)
+void tsr_mem_read_rows(const tsr_mem_t *mem, void *private_to, const unsigned char *from,
+		       size_t pitch, size_t bytes, size_t rows)
 {
-	if (mem->explored) {
-		tsr_explored_copy(mem, to, to_pitch, from, from_pitch, bytes, rows);
+	if (mem->explored)
+		tsr_explored_read(mem, private_to, from, pitch, bytes, rows);
+	else if (mem->far)
+		tsr_far_read(mem, private_to, from, pitch, bytes, rows);
+	else
+		for (size_t i = 0; i < rows; i++)
+			tsr_mem_read(mem, (unsigned char *)private_to + i * bytes, from + i * pitch,
+				     bytes);
+}
+
+void tsr_mem_write_rows(const tsr_mem_t *mem, unsigned char *to, size_t pitch,
+			const void *private_from, size_t bytes, size_t rows)
+{
+	if (mem->explored)
+		tsr_explored_write(mem, to, pitch, private_from, bytes, rows);
+	else if (mem->far)
+		tsr_far_write(mem, to, pitch, private_from, bytes, rows);
+	else
+		for (size_t i = 0; i < rows; i++)
+			tsr_mem_write(mem, to + i * pitch,
+				      (const unsigned char *)private_from + i * bytes, bytes);
+}
+
+void tsr_mem_copy(const tsr_mem_t *to_mem, unsigned char *to, size_t to_pitch,
+		  const tsr_mem_t *from_mem, const unsigned char *from, size_t from_pitch,
+		  size_t bytes, size_t rows)
+{
+	if (to_mem->explored) {
+		tsr_explored_copy(to_mem, to, to_pitch, from, from_pitch, bytes, rows);
 		return;
 	}
-	watch(mem, from, bytes, rows, from_pitch, false);
-	watch(mem, to, bytes, rows, to_pitch, true);
+	if (to_mem->far || from_mem->far) {
+		tsr_far_copy(to_mem, to, to_pitch, from_mem, from, from_pitch, bytes, rows);
+		return;
+	}
+	watch(from_mem, from, bytes, rows, from_pitch, false);
+	watch(to_mem, to, bytes, rows, to_pitch, true);
 	if (to_pitch == bytes && from_pitch == bytes) {
 		memmove(to, from, rows * bytes);
 		return;
@@ -54,6 +94,10 @@ void tsr_mem_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes)
 {
 	if (mem->explored) {
 		tsr_explored_clear(mem, to, bytes);
+		return;
+	}
+	if (mem->far) {
+		tsr_far_clear(mem, to, bytes);
 		return;
 	}
 	watch(mem, to, bytes, 1, 0, true);
@@ -283,6 +327,8 @@ static uint64_t any_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expe
 uint64_t tsr_mem_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_op op,
 			uint64_t bits, int order, int scope)
 {
+	if (mem->far)
+		return tsr_far_atomic(mem, kind, op, bits, order, scope);
 	tsr_scoped_effect_t effect = op == TSR_CPU_LOAD    ? TSR_SCOPED_READ
 				     : op == TSR_CPU_STORE ? TSR_SCOPED_WRITE
 							   : TSR_SCOPED_UPDATE;
@@ -296,6 +342,8 @@ uint64_t tsr_mem_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_
 uint64_t tsr_mem_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expected, uint64_t desired,
 		     int order, int failure, int scope)
 {
+	if (mem->far)
+		return tsr_far_cas(mem, kind, expected, desired, at_least(order, failure), scope);
 	tsr_scoped_t access;
 	bool relaxed = tsr_scoped_open(&access, mem->at, TSR_SCOPED_UPDATE,
 				       at_least(order, failure), scope);

@@ -22,14 +22,19 @@ typedef struct tsr_mem {
 	 * of the call must be in the allocation that holds it. */
 	const unsigned char *owner;
 	const tsr_cpu_env_t *env; /* ThreadSanitizer: where windows are found; else null */
+	/* not null: the owner is on another node, and `at` names a place that is not mapped here:
+	 * dev/memory/far.h */
+	const tsr_cpu_env_t *far;
 } tsr_mem_t;
 
 void tsr_mem_inside_explored(const tsr_mem_t *mem, const unsigned char *at, size_t bytes);
 
-/** Notes the accessing coop and the call, for the exploration. */
+/** Notes who accesses it by which call, for the exploration, and whether it is far. */
 static inline void tsr_mem_note(tsr_coop_t *coop, const char *call, tsr_mem_t *mem)
 {
-	mem->explored = coop->block->env->host->exploration ? coop : NULL;
+	const tsr_host_t *host = coop->block->env->host;
+	mem->explored = host->exploration ? coop : NULL;
+	mem->far = host->net && tsr_host_is_far(host, mem->rank) ? coop->block->env : NULL;
 	mem->call = call;
 	mem->owner = mem->at;
 	mem->env = TSR_CPU_TSAN ? coop->block->env : NULL;
@@ -122,12 +127,28 @@ void tsr_mem_read(const tsr_mem_t *mem, void *private_to, const unsigned char *f
 void tsr_mem_write(const tsr_mem_t *mem, unsigned char *to, const void *private_from, size_t bytes);
 void tsr_mem_clear(const tsr_mem_t *mem, unsigned char *to, size_t bytes);
 
+/** Rows of memory, `pitch` bytes apart there and dense in private memory. */
+void tsr_mem_read_rows(const tsr_mem_t *mem, void *private_to, const unsigned char *from,
+		       size_t pitch, size_t bytes, size_t rows);
+void tsr_mem_write_rows(const tsr_mem_t *mem, unsigned char *to, size_t pitch,
+			const void *private_from, size_t bytes, size_t rows);
+
+/**
+ * Whether one access to many rows is one step, and not one a row: where it is
+ * explored, or far.
+ */
+static inline bool tsr_mem_takes_rows(const tsr_mem_t *mem)
+{
+	return mem->explored || mem->far;
+}
+
 /**
  * Copies rows of `bytes` bytes, the pitches apart. They may overlap: a tile
  * copied to itself.
  */
-void tsr_mem_copy(const tsr_mem_t *mem, unsigned char *to, size_t to_pitch,
-		  const unsigned char *from, size_t from_pitch, size_t bytes, size_t rows);
+void tsr_mem_copy(const tsr_mem_t *to_mem, unsigned char *to, size_t to_pitch,
+		  const tsr_mem_t *from_mem, const unsigned char *from, size_t from_pitch,
+		  size_t bytes, size_t rows);
 
 /* ------------------------------------------------------------------ ordered accesses */
 
@@ -173,7 +194,7 @@ uint64_t tsr_mem_atomic(const tsr_mem_t *mem, tsr_mem_kind_t kind, enum tsr_cpu_
 uint64_t tsr_mem_cas(const tsr_mem_t *mem, tsr_mem_kind_t kind, uint64_t expected, uint64_t desired,
 		     int order, int failure, int scope);
 
-/** Reads a flag in a poll: relaxed, orders nothing. */
+/** Reads a flag of mine in a poll: relaxed, orders nothing. */
 TSR_CPU_UNSEEN static inline uint64_t tsr_mem_poll(const unsigned char *at)
 {
 	return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
@@ -198,9 +219,9 @@ static inline uint64_t tsr_mem_acquire(const unsigned char *at, int scope)
 }
 
 /**
- * Raises a flag. Partner: tsr_mem_acquire. An ADD continues the release
- * sequences of the ADDs before it. Litmus: MP.rel.acq.diffGPU-ss for SET,
- * MP.rmw.diffGPU-ss for ADD.
+ * Raises a flag that is mapped. Partner: tsr_mem_acquire. An ADD continues the
+ * release sequences of the ADDs before it. Litmus: MP.rel.acq.diffGPU-ss for
+ * SET, MP.rmw.diffGPU-ss for ADD.
  */
 static inline void tsr_mem_raise(unsigned char *at, uint64_t value, tsr_signal_op_t op, int scope)
 {

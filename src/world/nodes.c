@@ -1,0 +1,110 @@
+/* A world over several nodes. */
+#include "src/world/nodes.h"
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/net/net.h"
+
+void tsr_world_find_nodes(tsr_world_t *world)
+{
+	/* ranks as threads have one control segment, and play at nodes */
+	const bool threads = tsr_boot_in_threads(world->boot) && !world->host.exploration;
+	const int asked = world->options.nodes;
+	int first;
+	world->node_count = !threads              ? tsr_boot_nodes(world->boot)
+			    : asked < world->size ? asked
+						  : world->size;
+	for (int r = 0; r < world->size; r++)
+		world->nodes[r] =
+			threads ? tsr_node_in_blocks(r, world->size, world->node_count, &first)
+				: tsr_boot_node(world->boot, r);
+}
+
+int tsr_world_nodes(const tsr_world_t *world)
+{
+	return world->node_count;
+}
+
+int tsr_world_node(const tsr_world_t *world, int rank)
+{
+	return rank >= 0 && rank < world->size ? world->nodes[rank] : -1;
+}
+
+static void end_world(void *ctx, tsr_status_t status, const char *sentence)
+{
+	const tsr_world_t *world = ctx;
+	tsr_boot_abort(world->boot, status, sentence);
+}
+
+/** A key that rank 0 invents, and all ranks of the world share. */
+static tsr_status_t share_key(tsr_world_t *world, tsr_key_t *key)
+{
+	if (world->rank == 0 && !tsr_random_bytes(key, sizeof *key))
+		return tsr_error(TSR_ERR_SYSTEM,
+				 "the kernel gives no random number for the key of a world");
+	return tsr_boot_broadcast(world->boot, tsr_boot_call(world->boot), "key", key, sizeof *key,
+				  0);
+}
+
+static tsr_status_t open_net(tsr_world_t *world, const tsr_key_t *key)
+{
+	const tsr_net_settings_t settings = {
+		.rank = world->rank,
+		.size = world->size,
+		.node_of = world->nodes,
+		.key = *key,
+		.deadline_ns = world->options.deadline_ns,
+		.interface = world->options.net_interface,
+		.aborted = &world->host.words->aborted,
+		.ctx = world,
+		.fail = end_world,
+		.plugin = world->options.net_plugin,
+	};
+	return tsr_net_open(&settings, &world->host.net);
+}
+
+/** Every rank learns every rank's address. */
+static tsr_status_t exchange_addresses(tsr_world_t *world, tsr_net_memory_t *memory)
+{
+	unsigned char mine[TSR_NET_ADDRESS_BYTES], all[TSR_MAX_RANKS][TSR_NET_ADDRESS_BYTES];
+	tsr_status_t status = tsr_net_address(world->host.net, mine);
+	if (status == TSR_OK)
+		status = tsr_world_exchange(world, tsr_boot_call(world->boot), "address", mine, all,
+					    sizeof mine);
+	return status == TSR_OK
+		       ? tsr_net_connect(world->host.net,
+					 (const unsigned char(*)[TSR_NET_ADDRESS_BYTES])all, memory)
+		       : status;
+}
+
+tsr_status_t tsr_world_connect_nodes(tsr_world_t *world)
+{
+	tsr_net_memory_t memory;
+	tsr_key_t key;
+	if (world->node_count < 2)
+		return TSR_OK;
+	if (!world->backend->heap->serve)
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "a world over %d nodes needs the backend cpuemu so far, and this "
+				 "one has %s: start all ranks on one node, or set "
+				 "TESSERA_BACKEND=cpuemu",
+				 world->node_count, world->backend->name);
+	world->backend->heap->serve(world->device, &memory);
+	tsr_status_t status = share_key(world, &key);
+	if (status == TSR_OK)
+		status = open_net(world, &key);
+	if (status == TSR_OK)
+		status = exchange_addresses(world, &memory);
+	if (status == TSR_OK && world->rank == 0)
+		tsr_log(TSR_LOG_INFO, "%d nodes, which have met at %s, connected by %s",
+			world->node_count, tsr_boot_listens(world->boot),
+			tsr_net_description(world->host.net));
+	return status;
+}
+
+void tsr_world_disconnect_nodes(tsr_world_t *world)
+{
+	if (world->host.net)
+		tsr_net_close(world->host.net);
+	world->host.net = NULL;
+}
