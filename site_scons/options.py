@@ -13,7 +13,7 @@ from SCons.Variables import BoolVariable, Variables
 Variant = namedtuple("Variant", "flags link_flags defines")
 
 
-# Sanitizers report lines, and need no more of the debug information: a quarter of the disk.
+# Sanitizers report lines, and need no more of the debug information, which fills the disk.
 def _sanitized(*names):
     switch = "-fsanitize=" + ",".join(names)
     return Variant(
@@ -30,7 +30,8 @@ VARIANTS = {
     "asan": _sanitized("address", "undefined"),
     "tsan": _sanitized("thread"),
     "fuzz": Variant(
-        ["-O1", "-g1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"] + _FUZZED, _FUZZED, []
+        ["-O1", "-g1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"] + _FUZZED, _FUZZED,
+        []
     ),
 }
 

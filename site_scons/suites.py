@@ -53,6 +53,7 @@ TABLE = {
     "multi":                ("debug asan tsan release", "memcheck"),
     "multi/test_backends_agree multi/test_*_plan":
                             ("debug",                   "asan tsan release memcheck"),
+    "nodes":                ("debug",                   "asan"),
     "python":               ("debug",                   "release"),
     "python/declarations":  ("debug",                   ""),
     "python/torch_arrays":  ("",                        "debug"),

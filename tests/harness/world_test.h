@@ -130,6 +130,26 @@ enum { UNDER_TSAN = 0, FEWER_WORLDS = 0 };
 #endif
 
 /**
+ * Where TSR_WORLDS says which worlds (tests/nodes), such as "3,8 process", runs
+ * `entry` in those.
+ */
+static inline bool world_asked(tsr_main_fn entry, const char *argument)
+{
+	const char *text = getenv("TSR_WORLDS");
+	if (!text)
+		return false;
+	const tsr_placement_t placement =
+		strstr(text, "thread") ? TSR_PLACE_THREAD : TSR_PLACE_PROCESS;
+	while (*text >= '0' && *text <= '9') {
+		char *end;
+		const int ranks = (int)strtol(text, &end, 10);
+		cr_expect(world_run(ranks, placement, entry, argument) == 0, "%d ranks", ranks);
+		text = *end == ',' ? end + 1 : end;
+	}
+	return true;
+}
+
+/**
  * Runs `entry` in worlds of 1, 2, 3, 5 and 8 ranks, as processes and as
  * threads, and expects 0 from each. The debug variant runs all of them; so do
  * the others if TSR_EVERY_WORLD is set, as in ci/nightly. Otherwise they run 1,
@@ -139,6 +159,8 @@ enum { UNDER_TSAN = 0, FEWER_WORLDS = 0 };
  */
 static inline void world_each(tsr_main_fn entry, const char *argument)
 {
+	if (world_asked(entry, argument))
+		return;
 	static const int every[] = {1, 2, 3, 5, 8}, fewer[] = {1, 3, 8};
 	const bool all = getenv("TSR_EVERY_WORLD"), few = FEWER_WORLDS && !all;
 	const int *sizes = under_valgrind() || few ? fewer : every, count = under_valgrind() ? 2

@@ -26,6 +26,7 @@ int bench_workload(const workload_t *workload, int argc, char **argv);
 typedef struct bench_options {
 	const workload_t *workload;
 	int ranks;
+	int nodes; /* emulated; 0: what the environment says */
 	tsr_placement_t placement;
 	const char *backend;              /* null: the library's choice */
 	bool patterns[WORKLOAD_PATTERNS]; /* those to run, */

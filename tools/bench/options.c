@@ -32,12 +32,14 @@ enum {
 	OPT_PICTURE,
 	OPT_TAXES,
 	OPT_TAXES_PICTURE,
+	OPT_NODES,
 	OPT_PARAM
 };
 
 /* clang-format off */
 static const struct option common_options[] = {
 	{"ranks",       required_argument, NULL, 'n'},
+	{"nodes",       required_argument, NULL, OPT_NODES},
 	{"backend",     required_argument, NULL, 'b'},
 	{"placement",   required_argument, NULL, 'p'},
 	{"pattern",     required_argument, NULL, OPT_PATTERN},
@@ -74,6 +76,8 @@ typedef struct reading {
 
 static const char help_before[] =
 	"  -n, --ranks N         ranks of the world (default 8)\n"
+	"      --nodes N         emulate N nodes on this machine: ranks of different nodes\n"
+	"                        reach each other by the network alone\n"
 	"      --backend B       backend (default: TESSERA_BACKEND, or else the best one\n"
 	"                        that has a device)\n"
 	"  -p, --placement P     process: each rank is a process (default);\n"
@@ -329,6 +333,8 @@ static int take_option(int option, char **argv, reading_t *reading)
 	switch (option) {
 	case 'n':
 		return tool_parse_ranks(reading->command, optarg, &o->ranks);
+	case OPT_NODES:
+		return tool_parse_nodes(reading->command, optarg, &o->nodes);
 	case 'b':
 		return tool_parse_backend(reading->command, optarg, &o->backend);
 	case 'p':

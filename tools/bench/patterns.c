@@ -177,6 +177,9 @@ int bench_workload(const workload_t *workload, int argc, char **argv)
 	tsr_launcher_t launcher = {.size = sizeof launcher,
 				   .ranks = line.ranks,
 				   .placement = line.placement,
-				   .backend = line.backend};
+				   .backend = line.backend,
+				   .nodes = line.nodes};
+	if ((code = tool_check_nodes("bench", &launcher)) != TOOL_OK)
+		return code;
 	return tsr_launch_world(&launcher, 1, arguments, bench_rank);
 }
