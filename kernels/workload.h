@@ -331,7 +331,7 @@ typedef struct workload {
 	const struct plan_kind *plan;
 	/**
 	 * Changes the pattern or parameters of `run`, for the same problem. Inputs are kept. Waits
-	 * for earlier runs. Collective.
+	 * for earlier runs, of all ranks. Collective.
 	 */
 	tsr_status_t (*reconfigure)(workload_run_t *run, const workload_config_t *config);
 	/**

@@ -165,6 +165,10 @@ static tsr_status_t adapt(plan_t *plan, plan_t *next)
 		status = decide(next);
 	if (status == TSR_OK)
 		status = streams_sync(&plan->streams);
+	/* A peer's run may still read what this rank's next run writes, and where no buffer
+	 * changes nothing below waits for it. */
+	if (status == TSR_OK)
+		status = tsr_barrier(plan->world);
 	if (status != TSR_OK)
 		return status;
 	buffer_t before[PLAN_BUFFERS];
