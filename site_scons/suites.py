@@ -65,7 +65,8 @@ TABLE = {
     "workloads":            ("debug asan",              "release tsan"),
     "workloads/explored":   ("debug asan",              "release"),
     "unit":                 ("asan memcheck",           "debug release tsan"),
-    "unit/bootstrap/test_launcher unit/bootstrap/test_stopped unit/caches/test_cache_random"
+    "unit/bootstrap/test_launcher unit/bootstrap/test_lost_nodes unit/bootstrap/test_stopped"
+    " unit/caches/test_cache_random"
     " unit/explore/test_reversals unit/explore/test_shadow_oracle unit/explore/test_shadow_random"
     " unit/explore/test_strategy unit/explore/test_stuck unit/tensor/test_random"
     " unit/tensor/test_tensor unit/tools/test_litmus_ptx":

@@ -50,7 +50,7 @@ class Launcher(ctypes.Structure):
 
     _fields_ = [
         ("size", ctypes.c_size_t), ("ranks", ctypes.c_int), ("placement", ctypes.c_int),
-        ("backend", ctypes.c_char_p)
+        ("backend", ctypes.c_char_p), ("nodes", ctypes.c_int)
     ]
 
 

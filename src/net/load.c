@@ -70,6 +70,15 @@ static bool find_file(char path[PATH_MAX])
 	return false;
 }
 
+bool tsr_net_find_plugin(char *path_out, size_t bytes)
+{
+	char path[PATH_MAX];
+	if (!find_file(path) || strlen(path) >= bytes)
+		return false;
+	memcpy(path_out, path, strlen(path) + 1);
+	return true;
+}
+
 static tsr_status_t check(const tsr_carrier_t *carrier, const char *path)
 {
 	if (carrier == NULL)

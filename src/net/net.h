@@ -143,6 +143,12 @@ void tsr_net_close(tsr_net_t *net);
 const char *tsr_net_description(const tsr_net_t *net);
 
 /**
+ * The file of the carrier that this library, or the program that has it in
+ * itself, finds beside itself. False: there is none.
+ */
+bool tsr_net_find_plugin(char *path_out, size_t bytes);
+
+/**
  * Writes a line about the carrier that tsr_net_open would load, such as its
  * version and the devices that it finds. Errors: those of the loading.
  */

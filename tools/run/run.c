@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/net/net.h"
 #include "tessera/launcher.h"
 #include "tools/commands.h"
 #include "tools/run/run.h"
@@ -72,6 +73,20 @@ static int wish_debugger(const char *list, bool *all, run_wishes_t *wishes)
 	return list ? run_read_debugged(list, wishes) : TOOL_OK;
 }
 
+/**
+ * Several nodes: a program that has the library in itself may lie anywhere, so
+ * it is told what carries messages between nodes.
+ */
+static void name_carrier(const tsr_launcher_t *launcher)
+{
+	char path[4096];
+
+	if (launcher->nodes < 2 && !getenv("TESSERA_NODES"))
+		return;
+	if (!getenv("TESSERA_NET_PLUGIN") && tsr_net_find_plugin(path, sizeof path))
+		(void)setenv("TESSERA_NET_PLUGIN", path, 1);
+}
+
 static int start(const tsr_launcher_t *launcher, run_wishes_t *wishes, bool debug_all,
 		 char **program)
 {
@@ -80,6 +95,7 @@ static int start(const tsr_launcher_t *launcher, run_wishes_t *wishes, bool debu
 		wishes->debug_count += !wishes->debug[rank];
 		wishes->debug[rank] = true;
 	}
+	name_carrier(launcher);
 	const int code = run_check_wishes(wishes, are_threads(launcher));
 	return code ? code : launch(launcher, wishes, program);
 }

@@ -86,10 +86,11 @@ static void check_entries(tsr_device_t *device)
 	cr_assert_str_eq(e.role, "worker");
 	cr_expect(e.products == 2 && e.remote_written_bytes == 64 && e.events == MARKS &&
 		  e.events_lost == 4);
-	/* the clock's rate is measured, and each time is rounded */
+	/* The clock's rate is measured, under valgrind not so well, and each time is rounded. */
+	const int64_t error_ns = under_valgrind() ? TICK_NS : 2;
 	const int64_t took_ns = (int64_t)(e.end_ns - e.begin_ns),
 		      product_ns = (int64_t)(e.first_product_ns - e.begin_ns);
-	cr_expect(llabs(took_ns - 100 * TICK_NS) <= 2 && llabs(product_ns - TICK_NS) <= 2 &&
+	cr_expect(llabs(took_ns - 100 * TICK_NS) <= error_ns && llabs(product_ns - TICK_NS) <= 2 &&
 			  e.last_product_ns == 0,
 		  "%lld ns", (long long)took_ns);
 	const uint64_t now_ns = ticks_now() * TICK_NS;
