@@ -16,11 +16,13 @@ import tap  # noqa: E402
 LIMIT_S = 300
 # nodes, and in TSR_WORLDS (tests/harness/world_test.h) the ranks and what they are
 PLACES = ((2, "2,3,8 process"), (4, "5 process"))
-# Tests of one node: of sentences that name no node, of 256 ranks on one machine, and of all pages
-# of a heap.
-OF_ONE_NODE = {"teams/test_team_ends", "teams/test_team_many", "memory/test_pointer_edges"}
-# Deadlines of less than a second, in which eight ranks may not find each other on a busy machine.
-OF_FEW_RANKS = {"signals/test_expired"}
+# Tests of one node: of sentences that name no node, of 256 ranks on one machine, of all pages of a
+# heap, and of deadlines in which nodes may not find each other on a busy machine. What expires
+# between nodes is tested in tests/unit/net and tests/unit/bootstrap.
+OF_ONE_NODE = {
+    "teams/test_team_ends", "teams/test_team_many", "memory/test_pointer_edges",
+    "signals/test_expired"
+}
 
 
 def programs():
@@ -55,8 +57,7 @@ def main():
     found = [program for program in programs() if program not in OF_ONE_NODE]
     tap.verdict(len(found) > 30, f"{len(found)} contract tests are built")
     for program in found:
-        few = program in OF_FEW_RANKS
-        for nodes, worlds in [(2, "2,3 process")] if few else PLACES:
+        for nodes, worlds in PLACES:
             run(program, nodes, worlds)
     return tap.exit_code()
 
