@@ -38,11 +38,12 @@ static inline void pause_briefly(void)
 
 static bool crowded(const tsr_cpu_env_t *env)
 {
-	/* Relaxed: a guess. All ranks of a world share the processors of one node. */
-	return atomic_load_explicit(&((tsr_cpu_env_t *)(uintptr_t)env)->running,
-				    memory_order_relaxed) *
-		       env->size >
-	       env->cpus;
+	/* Relaxed: a guess. All ranks of a world share the processors of one node, and where nodes
+	 * are emulated each rank has a thread that serves the net. */
+	const int running = atomic_load_explicit(&((tsr_cpu_env_t *)(uintptr_t)env)->running,
+						 memory_order_relaxed),
+		  serving = env->host->net != NULL;
+	return (running + serving) * env->size > env->cpus;
 }
 
 /**
