@@ -25,16 +25,18 @@ enum { COLL_ROOT = 0 };
 /** What a plan is made for. */
 typedef struct coll_config {
 	collective_t what;
-	int64_t bytes, elements; /* of a shard: what a rank has for each other rank */
+	int64_t bytes;      /* of a shard: what a rank has for each other rank */
+	int64_t rows, cols; /* of a shard */
+	int64_t pitch;      /* elements from a row to the next */
 	tsr_dtype_t dtype;
 } coll_config_t;
 
 /* The places of the parameters. */
-enum { COLL_OPERATION, COLL_BYTES, COLL_DTYPE };
+enum { COLL_OPERATION, COLL_BYTES, COLL_ROWS, COLL_GAP, COLL_DTYPE };
 
 coll_config_t coll_config_of(const workload_config_t *config);
 
-/** Numbers of the matrices. A row of each is a shard. */
+/** Numbers of the matrices. A shard is the next coll_config_t.rows rows of each. */
 enum { COLL_SRC, COLL_DST, COLL_MATRICES };
 
 bool coll_matrix(const workload_config_t *config, int index, int rank, int ranks,
@@ -43,9 +45,9 @@ bool coll_matrix(const workload_config_t *config, int index, int rank, int ranks
 /** Whether it adds up what the ranks have. */
 bool coll_combines(collective_t what);
 
-/** Rows of src and of dst on a rank that has them; other ranks have none. */
-int64_t coll_src_rows(collective_t what, int ranks);
-int64_t coll_dst_rows(collective_t what, int ranks);
+/** Shards in src and in dst on a rank that has them; other ranks have none. */
+int64_t coll_src_shards(collective_t what, int ranks);
+int64_t coll_dst_shards(collective_t what, int ranks);
 
 /** Errors: TSR_ERR_NO_MEMORY (host). */
 tsr_status_t coll_expect(tsr_world_t *world, const workload_config_t *config,

@@ -36,12 +36,14 @@ static void prepare(plan_t *plan)
 	const buffer_t buffers[BUFFERS] = {
 		[BUFFER_SRC] = {.name = "src",
 				.size_bytes =
-					matrix_bytes(c.dtype, coll_src_rows(c.what, plan->ranks),
-						     c.elements)},
+					matrix_bytes(c.dtype,
+						     c.rows * coll_src_shards(c.what, plan->ranks),
+						     c.pitch)},
 		[BUFFER_DST] = {.name = "dst",
 				.size_bytes =
-					matrix_bytes(c.dtype, coll_dst_rows(c.what, plan->ranks),
-						     c.elements)},
+					matrix_bytes(c.dtype,
+						     c.rows * coll_dst_shards(c.what, plan->ranks),
+						     c.pitch)},
 		[BUFFER_STATE] = {.name = "collectives.state",
 				  .size_bytes = tsr_collective_state_bytes(plan->ranks),
 				  .is_cleared = true},
@@ -51,21 +53,21 @@ static void prepare(plan_t *plan)
 	plan_of(plan)->config = c;
 }
 
-static tsr_tensor_t tensor(const coll_config_t *c, TSR_HEAP void *data, int64_t rows)
+static tsr_tensor_t tensor(const coll_config_t *c, TSR_HEAP void *data, int64_t shards)
 {
 	return (tsr_tensor_t){.data = data,
 			      .dtype = c->dtype,
 			      .dims = 2,
-			      .shape = {rows, c->elements},
-			      .stride = {matrix_pitch(c->dtype, c->elements), 1}};
+			      .shape = {shards * c->rows, c->cols},
+			      .stride = {c->pitch, 1}};
 }
 
 static void set_problem(plan_t *plan)
 {
 	coll_plan_t *self = plan_of(plan);
 	const coll_config_t *c = &self->config;
-	self->src = tensor(c, plan->buffer[BUFFER_SRC].data, coll_src_rows(c->what, plan->ranks));
-	self->dst = tensor(c, plan->buffer[BUFFER_DST].data, coll_dst_rows(c->what, plan->ranks));
+	self->src = tensor(c, plan->buffer[BUFFER_SRC].data, coll_src_shards(c->what, plan->ranks));
+	self->dst = tensor(c, plan->buffer[BUFFER_DST].data, coll_dst_shards(c->what, plan->ranks));
 }
 
 static void set_exchange(plan_t *plan)
@@ -77,8 +79,11 @@ static tsr_view_t view(const plan_t *plan, int matrix)
 {
 	workload_matrix_t part;
 	(void)coll_matrix(&plan->config, matrix, plan->rank, plan->ranks, &part);
-	return matrix_view(plan->buffer[matrix == COLL_SRC ? BUFFER_SRC : BUFFER_DST].data,
-			   part.dtype, part.part_rows, part.part_cols);
+	tsr_view_t all =
+		matrix_view(plan->buffer[matrix == COLL_SRC ? BUFFER_SRC : BUFFER_DST].data,
+			    part.dtype, part.part_rows, part.part_cols);
+	all.ld = plan_of(plan)->config.pitch;
+	return all;
 }
 
 static tsr_status_t run(plan_t *plan)

@@ -25,11 +25,27 @@ static const workload_param_t params[] = {
 	[COLL_BYTES] = {.name = "bytes",
 			.letters = "B",
 			.help = "bytes of a shard, which a rank has for another; of all-reduce, "
-				"broadcast and reduce: of the whole; rounded up to whole elements",
+				"broadcast and reduce: of the whole; rounded up to whole rows",
 			.preset = "1048576",
 			.least = 1,
 			.most = INT64_C(1) << 40,
 			.problem = true},
+	[COLL_ROWS] = {.name = "rows",
+		       .letters = "R",
+		       .help = "rows of a shard",
+		       .preset = "1",
+		       .least = 1,
+		       .most = INT64_C(1) << 40,
+		       .problem = true},
+	[COLL_GAP] =
+		{.name = "gap",
+		 .letters = "B",
+		 .help = "bytes between a row and the next, which do not belong to the tensors; "
+			 "rounded up to whole elements. The baseline's rows have none",
+		 .preset = "0",
+		 .least = 0,
+		 .most = INT64_C(1) << 40,
+		 .problem = true},
 	[COLL_DTYPE] = {.name = "dtype",
 			.letters = "D",
 			.help = "element type: bf16, f16 or f32; sums are f32",
@@ -54,6 +70,10 @@ static const char *const cases[] = {
 	"--operation gather --bytes 3000",
 	"--operation scatter --bytes 3000",
 	"--operation reduce --bytes 6000 --dtype f16",
+	"--operation all-reduce --bytes 3003 --rows 7 --gap 6",
+	"--operation all-gather --bytes 270002 --rows 13 --gap 34",
+	"--operation reduce-scatter --bytes 270004 --rows 33 --gap 16 --dtype f32",
+	"--operation all-to-all --bytes 1024 --rows 1024 --gap 1024 --dtype f16",
 	NULL,
 };
 
@@ -85,11 +105,13 @@ static tsr_status_t check(const workload_config_t *config, int ranks)
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "collectives are measured in bf16, f16 and f32, not in %s",
 				 tsr_dtype_name(c.dtype));
-	if (c.bytes < 1 || !matrix_fits(c.dtype, (int64_t)ranks * ranks, c.elements))
+	if (c.bytes < 1 || c.rows < 1 || c.rows > INT64_MAX / ranks / ranks || c.pitch < c.cols ||
+	    !matrix_fits(c.dtype, c.rows * ranks * ranks, c.pitch))
 		return tsr_error(TSR_ERR_ARGUMENT,
-				 "a shard of %" PRId64
-				 " bytes: it has at least 1, and all of them must fit into 2^63",
-				 c.bytes);
+				 "a shard of %" PRId64 " bytes in %" PRId64
+				 " rows: it has at least 1 of each, and all shards must fit into "
+				 "2^63 with what lies between their rows",
+				 c.bytes, c.rows);
 	return TSR_OK;
 }
 
@@ -120,9 +142,9 @@ static double link_bytes(const coll_config_t *c, int rank, int ranks)
 static workload_cost_t cost(const workload_config_t *config, int rank, int ranks)
 {
 	const coll_config_t c = coll_config_of(config);
-	const int64_t rows = coll_src_rows(c.what, ranks) + coll_dst_rows(c.what, ranks);
+	const int64_t shards = coll_src_shards(c.what, ranks) + coll_dst_shards(c.what, ranks);
 	return (workload_cost_t){.operations = 0,
-				 .memory_bytes = (double)rows * (double)c.bytes,
+				 .memory_bytes = (double)shards * (double)c.bytes,
 				 .link_bytes = link_bytes(&c, rank, ranks),
 				 .launches = 1,
 				 .meetings = 2};
