@@ -22,12 +22,12 @@ typedef struct moe_moving_shared {
 } moe_moving_shared_t;
 
 /** Fills this block's share of the rows, of tokens that are all here. */
-TSR_FN void moe_fill_all(tsr_coop_t *block, const moe_run_t *run)
+TSR_FN void moe_fill_all(tsr_coop_t *block, int32_t *origins, const moe_run_t *run)
 {
 	moe_seen_t seen = {-1, 0};
 	for (int32_t i = tsr_block_index(block); i < moe_block_count(run);
 	     i += tsr_block_count(block))
-		moe_fill(block, run, i, 0, &seen);
+		moe_fill(block, origins, run, i, 0, &seen);
 }
 
 /** This block's share of a step that the block's workers do: of the one band that there is. */
@@ -55,7 +55,7 @@ TSR_KERNEL_SHARED(moe_move, moe_moving_shared_t, moe_args_t, a)
 		moe_send(block, &shared->moving.sending, &run, tsr_block_index(block),
 			 tsr_block_count(block));
 	else if (a->step == MOE_EXPAND)
-		moe_fill_all(block, &run);
+		moe_fill_all(block, shared->moving.sending.places, &run);
 	else
 		moe_sum_all(block, &shared->moving.combining, &run, a->step);
 	if (a->step == MOE_SEND || a->step == MOE_RETURN)

@@ -10,7 +10,8 @@
 
 #include "kernels/moe/groups.h"
 
-enum { MOE_SENT = 1024 }; /* choices that a sender looks at together */
+/* choices that a sender looks at together; `places` also has the origins of a block's rows */
+enum { MOE_SENT = 1024 };
 
 /** What a block that sends has in shared memory: of the tokens of a chunk, or a part of it, */
 typedef struct moe_sending {
@@ -135,12 +136,14 @@ TSR_FN void moe_await_token(tsr_coop_t *worker, const moe_run_t *run, int source
 	seen->chunks |= bit;
 }
 
-/** Copies a token to row `row`. `waits`: the tokens of other ranks are still coming. */
-TSR_FN void moe_fill_row(tsr_coop_t *worker, const moe_run_t *run, int32_t row, int waits,
-			 moe_seen_t *seen)
+/**
+ * Copies the token of row `origin` of all tokens to row `row`. `waits`: the tokens of
+ * other ranks are still coming.
+ */
+TSR_FN void moe_fill_row(tsr_coop_t *worker, const moe_run_t *run, int32_t row, int32_t origin,
+			 int waits, moe_seen_t *seen)
 {
 	const moe_args_t *a = run->args;
-	const int32_t origin = tsr_get_value(worker, a->origin + row, a->me);
 	const int source = (int)((uint32_t)origin / (uint32_t)a->tokens_most);
 	const int32_t token = origin - source * a->tokens_most;
 	const tsr_pos_t at = {row, 0};
@@ -151,17 +154,24 @@ TSR_FN void moe_fill_row(tsr_coop_t *worker, const moe_run_t *run, int32_t row, 
 	tsr_put_2d(worker, tsr_view_part(a->rows, at, 1, a->rows.cols), from, a->me);
 }
 
-/** The block's workers fill the rows of a block; not its padding. */
-TSR_FN void moe_fill(tsr_coop_t *block, const moe_run_t *run, int32_t number, int waits,
-		     moe_seen_t *seen)
+/**
+ * The block's workers fill the rows of a block; not its padding. Their origins are
+ * read together: a row's copy would wait for its own.
+ */
+TSR_FN void moe_fill(tsr_coop_t *block, int32_t *origins, const moe_run_t *run, int32_t number,
+		     int waits, moe_seen_t *seen)
 {
 	const moe_groups_t *g = run->groups;
 	const int32_t expert = moe_expert_of(run, number), first = number * TSR_TILE_M(tile),
 		      end = g->first_block[expert] * TSR_TILE_M(tile) + g->rows[expert],
 		      left = end - first, rows = left < TSR_TILE_M(tile) ? left : TSR_TILE_M(tile);
+	tsr_sync(block); /* what was here has been used */
+	moe_read(block, run->args, origins,
+		 tsr_view(run->args->origin + first, TSR_I32, 1, rows, rows), 0, 1, rows);
+	tsr_sync(block);
 	tsr_coop_t worker = tsr_split(block);
 	for (int32_t i = tsr_worker_index(&worker); i < rows; i += tsr_worker_count(&worker))
-		moe_fill_row(&worker, run, first + i, waits, seen);
+		moe_fill_row(&worker, run, first + i, origins[i], waits, seen);
 	tsr_sync(block);
 }
 
@@ -181,7 +191,7 @@ TSR_FN int32_t moe_take_block(tsr_coop_t *block, const moe_run_t *run)
  * Partner:    moe_gate of this rank's computing blocks. Litmus:
  *             MP.rel.acq.sameGPU-aa.
  */
-TSR_FN void moe_expand(tsr_coop_t *block, const moe_run_t *run)
+TSR_FN void moe_expand(tsr_coop_t *block, int32_t *origins, const moe_run_t *run)
 {
 	const moe_args_t *a = run->args;
 	moe_seen_t seen = {-1, 0};
@@ -189,7 +199,7 @@ TSR_FN void moe_expand(tsr_coop_t *block, const moe_run_t *run)
 	moe_await_plans(block, run);
 	for (int32_t number = moe_take_block(block, run); number >= 0;
 	     number = moe_take_block(block, run)) {
-		moe_fill(block, run, number, 1, &seen);
+		moe_fill(block, origins, run, number, 1, &seen);
 		tsr_signal_local(block, a->filled + number, run->epoch, TSR_SCOPE_DEVICE);
 	}
 }

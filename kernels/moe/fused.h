@@ -44,9 +44,9 @@ TSR_KERNEL_SHARED(moe_dispatch, moe_dispatching_t, moe_args_t, a)
 	moe_set_first(&run);
 	if (mine.role == MOE_SENDS) {
 		moe_send(block, &shared->sending, &run, mine.index, mine.count);
-		moe_expand(block, &run);
+		moe_expand(block, shared->sending.places, &run);
 	} else if (mine.role == MOE_FILLS) {
-		moe_expand(block, &run);
+		moe_expand(block, shared->sending.places, &run);
 	} else {
 		tsr_role(block, "compute");
 		tsr_gemm(tile, block, a->rows, a->w1, moe_tasks(&run, mine.index, mine.count),
