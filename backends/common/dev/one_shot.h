@@ -52,9 +52,9 @@ TSR_FN int tsr_one_shot_suits(const tsr_coop_t *block, int64_t rows, int64_t col
 	const int64_t most_rows = tsr_tiles(rows, by_rows ? ranks : 1),
 		      most_cols = tsr_tiles(cols, by_cols ? ranks : 1),
 		      words = TSR_MARKED_WORDS(most_cols * tsr_element_bytes(dtype));
-	return rows > 0 && cols > 0 && most_rows <= TSR_ONE_SHOT_BYTES(ranks) &&
-	       words <= TSR_ONE_SHOT_BYTES(ranks) &&
-	       4 * most_rows * words <= TSR_ONE_SHOT_BYTES(ranks);
+	return rows > 0 && cols > 0 && most_rows <= TSR_ONE_SHOT_BYTES_IN_KERNEL(ranks) &&
+	       words <= TSR_ONE_SHOT_BYTES_IN_KERNEL(ranks) &&
+	       4 * most_rows * words <= TSR_ONE_SHOT_BYTES_IN_KERNEL(ranks);
 }
 
 TSR_FN tsr_one_shot_t tsr_one_shot_of(tsr_collect_t *c, TSR_HEAP tsr_collective_state_t *state,

@@ -53,14 +53,18 @@
  * 2 (n - 1) / n S, but signals once more, behind a fence. On H200s a signal takes
  * 1443 ns, a fence 586, and a link carries 345 GB/s
  * (model/perf/machines/h200.json: signal, fence, link_all). So both take as long
- * if S = n / (n - 1)^2 * 350 KB: 700, 155 and 57 KB with 2, 4 and 8 ranks. The
- * room below gives 128, 64 and 32 KiB. It is less, because a few blocks do not
- * fill a link with words of 8 bytes. The other calls send half as much with two
- * steps as with one, so they could take more.
+ * if S = n / (n - 1)^2 * 350 KB: 700, 155 and 57 KB with 2, 4 and 8 ranks. On
+ * two H100s the second step costs more than that count says: 4 and 128 KiB take
+ * 12 and 13 us with one step, and 256 KiB and 1 MiB 21 to 29 with two
+ * (2026-11-26). The room below gives 512, 256 and 128 KiB. A
+ * kernel of a user may have few blocks, which fill no link with words of 8 bytes:
+ * its calls take one step up to a quarter of that.
  */
-#define TSR_ONE_SHOT_ROOM ((int64_t)256 << 10)
+#define TSR_ONE_SHOT_ROOM ((int64_t)1 << 20)
 /* Words of 32 bits are divided in much less time. */
 #define TSR_ONE_SHOT_BYTES(ranks_) \
 	((int64_t)((int32_t)TSR_ONE_SHOT_ROOM / (int32_t)(ranks_) / 128 * 128))
+#define TSR_ONE_SHOT_BYTES_IN_KERNEL(ranks_) \
+	((int64_t)((int32_t)TSR_ONE_SHOT_ROOM / 4 / (int32_t)(ranks_) / 128 * 128))
 
 #endif
