@@ -25,8 +25,8 @@ typedef struct moe_moving_shared {
 TSR_FN void moe_fill_all(tsr_coop_t *block, int32_t *origins, const moe_run_t *run)
 {
 	moe_seen_t seen = {-1, 0};
-	for (int32_t i = tsr_block_index(block); i < moe_block_count(run);
-	     i += tsr_block_count(block))
+	const int32_t pieces = moe_block_count(run) * MOE_FILLS_OF_TILE;
+	for (int32_t i = tsr_block_index(block); i < pieces; i += tsr_block_count(block))
 		moe_fill(block, origins, run, i, 0, &seen);
 }
 

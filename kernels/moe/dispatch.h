@@ -154,20 +154,31 @@ TSR_FN void moe_fill_row(tsr_coop_t *worker, const moe_run_t *run, int32_t row, 
 	tsr_put_2d(worker, tsr_view_part(a->rows, at, 1, a->rows.cols), from, a->me);
 }
 
+/* Rows that a block fills at a time: a tile's rows come sooner if several blocks fill them. */
+enum {
+	MOE_FILLED = 32,
+	MOE_FILLS_OF_TILE = TSR_TILE_M(tile) > MOE_FILLED ? TSR_TILE_M(tile) / MOE_FILLED : 1,
+	MOE_FILL_ROWS = TSR_TILE_M(tile) / MOE_FILLS_OF_TILE
+};
+
 /**
- * The block's workers fill the rows of a block; not its padding. Their origins are
- * read together: a row's copy would wait for its own.
+ * The block's workers fill piece `piece` of all rows; not the padding. The origins
+ * are read together: a row's copy would wait for its own.
  */
-TSR_FN void moe_fill(tsr_coop_t *block, int32_t *origins, const moe_run_t *run, int32_t number,
+TSR_FN void moe_fill(tsr_coop_t *block, int32_t *origins, const moe_run_t *run, int32_t piece,
 		     int waits, moe_seen_t *seen)
 {
+	const moe_args_t *a = run->args;
 	const moe_groups_t *g = run->groups;
-	const int32_t expert = moe_expert_of(run, number), first = number * TSR_TILE_M(tile),
+	const int32_t expert = moe_expert_of(run, piece / MOE_FILLS_OF_TILE),
+		      first = piece * MOE_FILL_ROWS,
 		      end = g->first_block[expert] * TSR_TILE_M(tile) + g->rows[expert],
-		      left = end - first, rows = left < TSR_TILE_M(tile) ? left : TSR_TILE_M(tile);
+		      left = end - first, rows = left < MOE_FILL_ROWS ? left : MOE_FILL_ROWS;
+	if (rows <= 0)
+		return;
 	tsr_sync(block); /* what was here has been used */
-	moe_read(block, run->args, origins,
-		 tsr_view(run->args->origin + first, TSR_I32, 1, rows, rows), 0, 1, rows);
+	moe_read(block, a, origins, tsr_view(a->origin + first, TSR_I32, 1, rows, rows), 0, 1,
+		 rows);
 	tsr_sync(block);
 	tsr_coop_t worker = tsr_split(block);
 	for (int32_t i = tsr_worker_index(&worker); i < rows; i += tsr_worker_count(&worker))
@@ -176,45 +187,65 @@ TSR_FN void moe_fill(tsr_coop_t *block, int32_t *origins, const moe_run_t *run, 
 }
 
 /**
- * Takes the next block of rows that nobody fills yet, in the order of the product;
+ * Takes the next piece of rows that nobody fills yet, in the order of the product;
  * -1: there is none. The plan sets the counter to 0, and its launch has ended.
  */
-TSR_FN int32_t moe_take_block(tsr_coop_t *block, const moe_run_t *run)
+TSR_FN int32_t moe_take_piece(tsr_coop_t *block, const moe_run_t *run)
 {
 	const uint64_t index = tsr_atomic_add(block, run->args->taken, (uint64_t)1, run->args->me,
 					      TSR_RELAXED, TSR_SCOPE_DEVICE);
-	return index < (uint64_t)moe_block_count(run) ? moe_block_at(run, (int32_t)index) : -1;
+	const int32_t number = (int32_t)index / MOE_FILLS_OF_TILE;
+	return number < moe_block_count(run) ? moe_block_at(run, number) * MOE_FILLS_OF_TILE +
+						       (int32_t)index % MOE_FILLS_OF_TILE
+					     : -1;
 }
 
 /**
- * Fills blocks of rows, whichever come next, and signals each.
- * Partner:    moe_gate of this rank's computing blocks. Litmus:
- *             MP.rel.acq.sameGPU-aa.
+ * Says that a piece is filled. Behind the last one of a group its counter is 0
+ * again, and the group is complete.
+ * Partner:    the adds, of each other: litmus MP.rmw.sameGPU-aa. The signal, of
+ *             moe_gate of this rank's computing blocks: litmus MP.rel.acq.sameGPU-aa.
  */
-TSR_FN void moe_expand(tsr_coop_t *block, int32_t *origins, const moe_run_t *run)
+TSR_FN void moe_say_filled(tsr_coop_t *block, const moe_run_t *run, int32_t piece)
 {
 	const moe_args_t *a = run->args;
+	const moe_together_t group = moe_together(run, piece / MOE_FILLS_OF_TILE);
+	const uint64_t before = tsr_atomic_add(block, a->ready + group.first, (uint64_t)1, a->me,
+					       TSR_ACQ_REL, TSR_SCOPE_DEVICE);
+	if (before + 1 < (uint64_t)(group.count * MOE_FILLS_OF_TILE))
+		return;
+	tsr_atomic_store(block, a->ready + group.first, (uint64_t)0, a->me, TSR_RELAXED,
+			 TSR_SCOPE_DEVICE);
+	tsr_signal_local(block, a->filled + group.first, run->epoch, TSR_SCOPE_DEVICE);
+}
+
+/** Fills pieces of rows, whichever come next. */
+TSR_FN void moe_expand(tsr_coop_t *block, int32_t *origins, const moe_run_t *run)
+{
 	moe_seen_t seen = {-1, 0};
 	tsr_role(block, "fill rows");
 	moe_await_plans(block, run);
-	for (int32_t number = moe_take_block(block, run); number >= 0;
-	     number = moe_take_block(block, run)) {
-		moe_fill(block, origins, run, number, 1, &seen);
-		tsr_signal_local(block, a->filled + number, run->epoch, TSR_SCOPE_DEVICE);
+	for (int32_t piece = moe_take_piece(block, run); piece >= 0;
+	     piece = moe_take_piece(block, run)) {
+		moe_fill(block, origins, run, piece, 1, &seen);
+		moe_say_filled(block, run, piece);
 	}
 }
 
 /**
- * Gate of the first product: waits until a block's rows are here.
- * Partner:    the signal of moe_expand. Litmus: MP.rel.acq.sameGPU-aa.
+ * Gate of the first product: waits until the rows of a block are here, and those of
+ * the blocks with which it shares its weights.
+ * Partner:    the signal of moe_say_filled. Litmus: MP.rel.acq.sameGPU-aa.
  */
 TSR_FN tsr_from_t moe_gate(tsr_coop_t *loader, tsr_part_t part, const void *ctx)
 {
 	const moe_run_t *run = (const moe_run_t *)ctx;
 	const moe_args_t *a = run->args;
-	if (part.k0 == 0)
-		tsr_wait_local(loader, a->filled + part.at.row / TSR_TILE_M(tile), run->epoch,
+	if (part.k0 == 0) {
+		const int32_t block = (int32_t)(part.at.row / TSR_TILE_M(tile));
+		tsr_wait_local(loader, a->filled + moe_together(run, block).first, run->epoch,
 			       TSR_SCOPE_DEVICE);
+	}
 	return tsr_from(a->me, a->me);
 }
 

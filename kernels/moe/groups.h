@@ -99,6 +99,32 @@ TSR_FN int32_t moe_block_at(const moe_run_t *run, int32_t index)
 	return g->own_first[moe_find(g->first_block, g->own_first, early, index) + 1] + index;
 }
 
+/* Blocks of an expert whose rows are waited for together, at most. */
+enum { MOE_TOGETHER = 8 };
+
+/** Blocks of one expert that follow each other, in memory and in the order of computation. */
+typedef struct moe_together {
+	int32_t first, count;
+} moe_together_t;
+
+/**
+ * Those that block `block` begins with. They read the same weights: if they begin at
+ * one time, these come from memory once.
+ */
+TSR_FN moe_together_t moe_together(const moe_run_t *run, int32_t block)
+{
+	const moe_groups_t *g = run->groups;
+	const int32_t e = moe_expert_of(run, block), begin = g->first_block[e],
+		      own = e < run->early ? begin + g->own_first[e + 1] - g->own_first[e] : begin,
+		      low = block < own ? begin : own,
+		      high = block < own ? own : g->first_block[e + 1],
+		      first = low + (block - low) / MOE_TOGETHER * MOE_TOGETHER;
+	moe_together_t together;
+	together.first = first;
+	together.count = high - first < MOE_TOGETHER ? high - first : MOE_TOGETHER;
+	return together;
+}
+
 /** The tasks of computing block `index` of `count`. */
 TSR_FN tsr_tasks_t moe_tasks(const moe_run_t *run, int index, int count)
 {

@@ -60,6 +60,7 @@ static int64_t batches(const moe_config_t *c)
 enum {
 	FLAGS_COUNTED,
 	FLAGS_TAKEN,
+	FLAGS_READY,
 	FLAGS_PLANNED,
 	FLAGS_COME,
 	FLAGS_FILLED,
@@ -73,6 +74,7 @@ static void flag_places(const moe_config_t *c, int ranks, int64_t places_out[FLA
 {
 	const int64_t counts[FLAGS_END] = {[FLAGS_COUNTED] = 1,
 					   [FLAGS_TAKEN] = 1,
+					   [FLAGS_READY] = moe_capacity(c, ranks) / c->tile.m,
 					   [FLAGS_PLANNED] = ranks,
 					   [FLAGS_COME] = ranks * moe_chunks(c),
 					   [FLAGS_FILLED] = moe_capacity(c, ranks) / c->tile.m,
@@ -263,6 +265,7 @@ static void set_flags(plan_t *plan)
 	flag_places(&self->config, plan->ranks, places);
 	args->counted = flags + places[FLAGS_COUNTED];
 	args->taken = flags + places[FLAGS_TAKEN];
+	args->ready = flags + places[FLAGS_READY];
 	args->planned = flags + places[FLAGS_PLANNED];
 	args->come = flags + places[FLAGS_COME];
 	args->filled = flags + places[FLAGS_FILLED];
