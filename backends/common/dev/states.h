@@ -54,17 +54,17 @@
  * 1443 ns, a fence 586, and a link carries 345 GB/s
  * (model/perf/machines/h200.json: signal, fence, link_all). So both take as long
  * if S = n / (n - 1)^2 * 350 KB: 700, 155 and 57 KB with 2, 4 and 8 ranks. On
- * two H100s the second step costs more than that count says: 4 and 128 KiB take
- * 12 and 13 us with one step, and 256 KiB and 1 MiB 21 to 29 with two
- * (2026-11-26). The room below gives 512, 256 and 128 KiB. A
- * kernel of a user may have few blocks, which fill no link with words of 8 bytes:
- * its calls take one step up to a quarter of that.
+ * two H100s the second step costs more than that count says: with one step 4 KiB
+ * take 12 us, 256 KiB 13 to 15 and 512 KiB 15 to 17; with two steps 256 KiB take 21
+ * to 28, and 1 MiB 23 to 29 (2026-11-26). The room below gives 1 MiB, 512 and 256
+ * KiB. A kernel of a user may have few blocks, which fill no link with words of 8
+ * bytes: its calls take one step up to an eighth of that.
  */
-#define TSR_ONE_SHOT_ROOM ((int64_t)1 << 20)
+#define TSR_ONE_SHOT_ROOM ((int64_t)2 << 20)
 /* Words of 32 bits are divided in much less time. */
 #define TSR_ONE_SHOT_BYTES(ranks_) \
 	((int64_t)((int32_t)TSR_ONE_SHOT_ROOM / (int32_t)(ranks_) / 128 * 128))
 #define TSR_ONE_SHOT_BYTES_IN_KERNEL(ranks_) \
-	((int64_t)((int32_t)TSR_ONE_SHOT_ROOM / 4 / (int32_t)(ranks_) / 128 * 128))
+	((int64_t)((int32_t)TSR_ONE_SHOT_ROOM / 8 / (int32_t)(ranks_) / 128 * 128))
 
 #endif

@@ -57,7 +57,7 @@ TSR_DEV tsr_wait_result_t tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst,
 
 /**
  * The state of the collectives on views, of those below and of dev/reduction.h:
- * tsr_collective_state_bytes(ranks) bytes of the heap (some 5 MiB, for the
+ * tsr_collective_state_bytes(ranks) bytes of the heap (some 10 MiB, for the
  * messages of small calls), aligned to 128. Clear it before the first use, and
  * never again. It serves one call at a time, of any kind, always in the same
  * team.
