@@ -76,9 +76,10 @@ TSR_DEV void tsr_gpu_store_tile(tsr_coop_t *coop, const tsr_gpu_target_t &target
 	if (HINT == TSR_HINT_NONE && tsr_port_store_frag(coop, target, frag))
 		return;
 	tsr_port_settle(coop);
-	/* A link carries whole lines several times as fast as the few bytes of a row that
-	 * neighbouring threads have: they pass through the scratch memory. */
-	if (target.remote == 0 && tsr_gpu_store_directly(coop, target, frag)) {
+	/* A link carries whole lines twice as fast as the few bytes of a row that neighbouring
+	 * threads have: a block's tile passes through the scratch memory. A worker stores its own
+	 * elements, because others compute meanwhile, and meetings cost it more. */
+	if ((target.remote == 0 || !coop->whole) && tsr_gpu_store_directly(coop, target, frag)) {
 		tsr_gpu_meet(coop); /* as below */
 		return;
 	}
