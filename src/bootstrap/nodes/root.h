@@ -16,11 +16,11 @@ typedef struct tsr_root {
 } tsr_root_t;
 
 /**
- * Finds the addresses of `root`, which is HOST:PORT or [IPv6]:PORT. Numbers are
- * found at once; a name takes as long as the system's resolver does. Errors:
- * TSR_ERR_CONFIG.
+ * Finds the addresses of `roots`: HOST:PORT or [IPv6]:PORT, or several with
+ * commas in between, which are all of one socket. Numbers are found at once; a
+ * name takes as long as the system's resolver does. Errors: TSR_ERR_CONFIG.
  */
-tsr_status_t tsr_root_find(const char *root, tsr_root_t *root_out);
+tsr_status_t tsr_root_find(const char *roots, tsr_root_t *root_out);
 
 /** Writes an address as HOST:PORT; returns `text`. */
 const char *tsr_root_text(const struct sockaddr *address, socklen_t length,
@@ -34,6 +34,15 @@ const char *tsr_root_text(const struct sockaddr *address, socklen_t length,
  * there is no such interface), TSR_ERR_SYSTEM.
  */
 tsr_status_t tsr_root_listen(const tsr_job_t *job, int *fd_out);
+
+/**
+ * Rank 0, where others hear of its address later: a socket that listens at a
+ * free port, at the interface or address, or ("") at all addresses of this
+ * machine. Writes those at which other machines may reach it, as tsr_root_find
+ * reads them. Errors: TSR_ERR_CONFIG (there is no such interface),
+ * TSR_ERR_SYSTEM.
+ */
+tsr_status_t tsr_root_open(const char *interface, char *roots_out, size_t size, int *fd_out);
 
 /** Writes where a socket listens. */
 void tsr_root_describe(int fd, char text[TSR_ROOT_TEXT]);
