@@ -76,6 +76,9 @@ TABLE = {
                             ("debug asan",              "release"),
     # Ranks are processes, with UCX in them, whose threads neither tool knows.
     "unit/net/*":           ("debug asan",              "release"),
+    # Ranks are other processes, which load libraries of the tests.
+    "unit/bootstrap/test_pmix":
+                            ("debug asan",              "release"),
     # Those that tests/system runs as another user too.
     "unit/base/test_options unit/bootstrap/test_detect unit/bootstrap/test_exchange"
     " unit/bootstrap/test_foreign_launchers unit/bootstrap/test_lost unit/heap/test_allocator"

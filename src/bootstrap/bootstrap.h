@@ -16,8 +16,7 @@
 
 /**
  * The identity of this process as the environment gives it. tsr_job_detect
- * reads TESSERA_*, and the variables of torchrun, Open MPI / PMIx, PMI and
- * Slurm.
+ * reads TESSERA_*, and the variables of torchrun, Open MPI, PMIx, PMI and Slurm.
  */
 typedef struct tsr_job {
 	int rank, size;
@@ -26,17 +25,24 @@ typedef struct tsr_job {
 	/* derived from what all processes of the job know and others can hardly know
 	 * (launchers.h) */
 	tsr_key_t key;
-	/* "tessera run", "torchrun", "Open MPI", "PMI", "Slurm", "unique id", "none" */
+	/* "tessera run", "torchrun", "Open MPI", "PMI", "Slurm", "PMIx", "unique id", "none" */
 	const char *launcher;
 	bool by_id; /* ranks join by tsr_world_create_by_id, and not by tsr_init */
+	/* tsr_boot_join asks PMIx for what the variables leave open (pmix/pmix.h) */
+	bool asks_pmix;
+	bool size_unknown;   /* asks_pmix: `size` is the least that it can be */
+	bool secret_unknown; /* asks_pmix: `key` is not made of TESSERA_SECRET */
+	bool root_given;     /* asks_pmix: `root` is TESSERA_ROOT, and no guess */
 	/* The ranks are on several nodes, so far as the launcher knows. False: what follows is not
 	 * used. */
 	bool several;
 	/* Ranks that share a node say the same, others another number where they may be on one
 	 * machine. tsr_boot_node is another number: it counts nodes by their ranks. */
 	int node;
-	int local_rank;     /* 0: the lowest rank of its node, which is its keeper */
-	char root[256];     /* HOST:PORT: where rank 0 listens for the keepers of the other nodes */
+	int local_rank; /* 0: the lowest rank of its node, which is its keeper */
+	/* where rank 0 listens for the keepers of the other nodes: HOST:PORT, or several with
+	 * commas in between (nodes/root.h) */
+	char root[256];
 	int root_fd;        /* rank 0: a socket that listens there already; 0: none */
 	char interface[64]; /* rank 0: the interface or address to listen at; "": that of `root` */
 } tsr_job_t;
@@ -54,8 +60,9 @@ tsr_status_t tsr_job_detect(tsr_job_t *job_out);
 typedef struct tsr_boot tsr_boot_t;
 
 /**
- * Joins `job` (ranks as processes). Rank 0 opens the door; the others return
- * when it has let them in, or with TSR_ERR_PEER_LOST at the deadline. The first
+ * Joins `job` (ranks as processes). Where the job says so, asks PMIx first, for
+ * at most the deadline. Rank 0 opens the door; the others return when it has let
+ * them in, or with TSR_ERR_PEER_LOST at the deadline. The first
  * exchange waits for all ranks, or names those that never arrived. From then on
  * a rank's failure is reported to all.
  */

@@ -61,14 +61,16 @@ static void complete(const tsr_found_t *found, tsr_found_t *chosen)
 			chosen->local_rank = found[i].local_rank;
 		if (chosen->node == 0)
 			chosen->node = found[i].node;
-		if (chosen->root[0] == '\0')
+		if (chosen->root[0] == '\0') {
 			memcpy(chosen->root, found[i].root, sizeof chosen->root);
+			chosen->root_guessed = found[i].root_guessed;
+		}
 	}
 }
 
 /**
- * Whether the job is on several nodes, and then where rank 0 is. PMIx could say
- * it too, once this library speaks it: it would be asked here.
+ * Whether the job is on several nodes, and then where rank 0 is. PMIx knows it
+ * better than who guesses; it is asked when the rank joins.
  */
 static tsr_status_t check_nodes(const tsr_options_t *options, tsr_found_t *chosen)
 {
@@ -77,6 +79,10 @@ static tsr_status_t check_nodes(const tsr_options_t *options, tsr_found_t *chose
 		return tsr_error(TSR_ERR_CONFIG, "%s started %d ranks; a world has at most %d",
 				 chosen->launcher, chosen->size, TSR_MAX_RANKS);
 	if (!chosen->several)
+		return TSR_OK;
+	chosen->asks_pmix = options->root == NULL && tsr_pmix_knows(chosen->rank) &&
+			    (chosen->root[0] == '\0' || chosen->root_guessed);
+	if (chosen->asks_pmix)
 		return TSR_OK;
 	if (options->root == NULL && chosen->root[0] == '\0')
 		return tsr_error(TSR_ERR_CONFIG,
@@ -113,10 +119,12 @@ static tsr_status_t find_foreign(const tsr_options_t *options, tsr_found_t *chos
 		for (int i = 0; i < FINDERS && status == TSR_OK; i++)
 			status = finders[i](&found[i]); /* once more, for its sentence */
 		if (status == TSR_OK)
-			status = tsr_found_pmix_alone();
+			status = tsr_found_pmix(&chosen);
 		if (status != TSR_OK)
 			return status;
 	}
+	if (chosen.size == 0 && !chosen.asks_pmix)
+		chosen.launcher = "none";
 	tsr_status_t status = check_agreement(found, &chosen);
 	if (chosen.size > 1)
 		complete(found, &chosen);
@@ -157,8 +165,13 @@ static tsr_key_t key_of(const tsr_found_t *found, const char *secret)
 
 void tsr_job_of(const tsr_found_t *found, const char *secret, tsr_job_t *job)
 {
-	job->rank = found->size > 0 ? found->rank : 0;
-	job->size = found->size > 0 ? found->size : 1;
+	const bool part = found->size > 0 || found->asks_pmix;
+	job->rank = part ? found->rank : 0;
+	job->size = found->size > 0 ? found->size : job->rank + 1;
+	job->asks_pmix = found->asks_pmix;
+	job->size_unknown = found->asks_pmix && found->size == 0;
+	job->secret_unknown = found->asks_pmix && secret == NULL;
+	job->root_given = false;
 	job->launcher = found->launcher;
 	job->by_id = false;
 	job->several = found->several;
@@ -182,6 +195,10 @@ static tsr_status_t detect_threads(const tsr_options_t *options, const tsr_found
 		return tsr_error(TSR_ERR_CONFIG, "TESSERA_PLACEMENT is thread, but TESSERA_RANK "
 						 "says that this process is one rank: unset "
 						 "one of them");
+	if (foreign->asks_pmix && foreign->size == 0)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "TESSERA_PLACEMENT is thread, but PMIX_RANK says that this "
+				 "process is one rank: unset it, or use TESSERA_PLACEMENT=process");
 	if (foreign->size > 1)
 		return tsr_error(TSR_ERR_CONFIG,
 				 "TESSERA_PLACEMENT is thread, but %s started %d processes, each "
@@ -197,10 +214,11 @@ static tsr_status_t detect_threads(const tsr_options_t *options, const tsr_found
 /** Where rank 0 listens: what the settings say goes before what the launcher says. */
 static void place_root(const tsr_options_t *options, tsr_job_t *job)
 {
-	if (!job->several)
+	if (!job->several && !job->asks_pmix)
 		return;
 	if (options->root != NULL)
 		snprintf(job->root, sizeof job->root, "%s", options->root);
+	job->root_given = options->root != NULL;
 	if (options->net_interface != NULL)
 		snprintf(job->interface, sizeof job->interface, "%s", options->net_interface);
 	job->root_fd = job->rank == 0 ? options->root_fd : 0;

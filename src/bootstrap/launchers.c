@@ -149,17 +149,33 @@ tsr_status_t tsr_found_open_mpi(tsr_found_t *found)
 	return TSR_OK;
 }
 
-tsr_status_t tsr_found_pmix_alone(void)
+tsr_status_t tsr_found_pmix(tsr_found_t *found)
 {
-	const char *rank = getenv("PMIX_RANK");
+	*found = (tsr_found_t){.launcher = "PMIx", .local_rank = -1};
+	const char *job = getenv("PMIX_NAMESPACE"), *rank = getenv("PMIX_RANK");
 	if (rank == NULL)
 		return TSR_OK;
-	return tsr_error(
-		TSR_ERR_CONFIG,
-		"PMIX_RANK is %s, so this is a part of a job, but no variable says how many ranks "
-		"it has: start it with "
-		"tessera run, torchrun, mpirun or srun, or unset PMIX_RANK for a world of one",
-		rank);
+	if (job == NULL)
+		return tsr_error(
+			TSR_ERR_CONFIG,
+			"PMIX_RANK is %s but PMIX_NAMESPACE is not set, so this looks like "
+			"a part of a job: start it with tessera run, torchrun, mpirun, "
+			"prterun or srun, or unset PMIX_RANK for a world of one",
+			rank);
+	const tsr_status_t status = read_number("PMIX_RANK", 0, -1, &found->rank);
+	if (status == TSR_OK && found->rank >= TSR_MAX_RANKS)
+		return tsr_error(TSR_ERR_CONFIG, "PMIX_RANK is %s; a world has at most %d ranks",
+				 rank, TSR_MAX_RANKS);
+	snprintf(found->job, sizeof found->job, "%.200s", job);
+	found->asks_pmix = status == TSR_OK;
+	return status;
+}
+
+bool tsr_pmix_knows(int rank)
+{
+	int theirs = -1;
+	return getenv("PMIX_NAMESPACE") != NULL &&
+	       read_number("PMIX_RANK", 0, -1, &theirs) == TSR_OK && theirs == rank;
 }
 
 /**
@@ -257,6 +273,7 @@ static void find_slurm_root(tsr_found_t *found, const char *job, const char *ste
 	if (host[0] != '\0')
 		snprintf(found->root, sizeof found->root, "%s:%u", host,
 			 10000 + (unsigned)(number % 20000));
+	found->root_guessed = true;
 }
 
 tsr_status_t tsr_found_slurm(tsr_found_t *found)

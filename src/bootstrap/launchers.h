@@ -15,6 +15,8 @@ typedef struct tsr_found {
 	bool several;   /* the ranks are on several nodes */
 	/* HOST:PORT where rank 0 listens for the other nodes; "": the launcher does not say it */
 	char root[256];
+	bool root_guessed;     /* `root` is made of what the launcher says of other things */
+	bool asks_pmix;        /* PMIx knows the rest; size 0: the size too */
 	bool named_by_process; /* `job` is a process of this node: no name for several */
 	char job[256];         /* the job's name, which all its ranks share */
 	/* A secret that the job's ranks share and other users can hardly guess, if the launcher
@@ -27,7 +29,9 @@ typedef struct tsr_found {
 	 *   Open MPI 4    the job's random key (OMPI_MCA_orte_precondition_transports)
 	 *   torchrun      TORCHELASTIC_RUN_ID, as far as it is random: only --standalone
 	 *                 makes torchrun invent one
-	 *   the others    nothing */
+	 *   the others    nothing
+	 * Where ranks ask PMIx (pmix/pmix.h), rank 0 publishes 128 random bits there, and these
+	 * are the secret. */
 	char secret[256];
 } tsr_found_t;
 
@@ -44,10 +48,10 @@ tsr_status_t tsr_found_slurm(tsr_found_t *found_out);
 /** Makes the job's name and key. `secret`: TESSERA_SECRET, or null. */
 void tsr_job_of(const tsr_found_t *found, const char *secret, tsr_job_t *job_out);
 
-/**
- * PMIx gives a rank, but no size: TSR_ERR_CONFIG if its variables are set and
- * no other launcher's variables complete them.
- */
-tsr_status_t tsr_found_pmix_alone(void);
+/** PMIx's variables give a rank and the job's name, but no size. */
+tsr_status_t tsr_found_pmix(tsr_found_t *found_out);
+
+/** Whether PMIx's variables are those of this rank of a job. */
+bool tsr_pmix_knows(int rank);
 
 #endif

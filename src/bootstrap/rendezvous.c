@@ -20,6 +20,7 @@
 #include "src/bootstrap/control.h"
 #include "src/bootstrap/nodes/relay.h"
 #include "src/bootstrap/notice.h"
+#include "src/bootstrap/pmix/pmix.h"
 #include "src/bootstrap/wire/knock.h"
 #include "src/bootstrap/wire/message.h"
 
@@ -435,7 +436,7 @@ static tsr_status_t check_job(const tsr_job_t *job)
 	return TSR_OK;
 }
 
-tsr_status_t tsr_boot_join(const tsr_job_t *job, uint64_t deadline_ns, tsr_boot_t **boot_out)
+static tsr_status_t join_job(const tsr_job_t *job, uint64_t deadline_ns, tsr_boot_t **boot_out)
 {
 	tsr_status_t status = check_job(job);
 	if (status != TSR_OK)
@@ -454,4 +455,17 @@ tsr_status_t tsr_boot_join(const tsr_job_t *job, uint64_t deadline_ns, tsr_boot_
 	}
 	*boot_out = boot;
 	return TSR_OK;
+}
+
+tsr_status_t tsr_boot_join(const tsr_job_t *job, uint64_t deadline_ns, tsr_boot_t **boot_out)
+{
+	tsr_job_t whole = *job;
+	int root_fd = -1;
+	tsr_status_t status = TSR_OK;
+	if (job->asks_pmix)
+		status = tsr_pmix_complete(&whole, deadline_ns, &root_fd);
+	if (status == TSR_OK)
+		status = join_job(&whole, deadline_ns, boot_out);
+	tsr_fd_close(&root_fd, 1); /* the relay has a copy */
+	return status;
 }

@@ -92,7 +92,10 @@ static const bad_t bads[] = {
 	{"RANK=1 WORLD_SIZE=4", "MASTER_PORT"},
 	{"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE is not"},
 	{"OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2", "PMIX_NAMESPACE"},
-	{"PMIX_RANK=1 PMIX_NAMESPACE=n", "PMIX_RANK"},
+	{"PMIX_RANK=1", "PMIX_NAMESPACE is not"},
+	{"PMIX_RANK=x PMIX_NAMESPACE=n", "PMIX_RANK is 'x'"},
+	{"PMIX_RANK=256 PMIX_NAMESPACE=n", "at most 256"},
+	{"PMIX_RANK=0 PMIX_NAMESPACE=n TESSERA_PLACEMENT=thread", "PMIX_RANK says"},
 	{"PMI_RANK=0", "PMI_SIZE is not"},
 	{"PMI_SIZE=2", "PMI_RANK is not"},
 	{"SLURM_STEP_ID=0 SLURM_JOB_ID=1", "SLURM_PROCID"},
@@ -104,7 +107,11 @@ static const bad_t bads[] = {
 	{"TESSERA_RANK=3 TESSERA_SIZE=3 TESSERA_JOB=j", "the last rank is 2"},
 	{"PMI_RANK=0 PMI_SIZE=257", "at most 256"},
 	/* several nodes */
-	{OMPI(0, 4, 2), "several nodes"},
+	{"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=2 "
+	 "OMPI_MCA_ess_base_jobid=5",
+	 "several nodes"},
+	/* PMIx speaks of another rank */
+	{OMPI(0, 4, 2) " PMIX_RANK=1", "several nodes"},
 	{"RANK=0 WORLD_SIZE=4 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 TORCHELASTIC_RUN_ID=x",
 	 "torchrun started 4 ranks on several nodes, and does not say where rank 0 is: set "
 	 "TESSERA_ROOT"},
@@ -207,6 +214,59 @@ Test(detect, ranks_on_several_nodes_share_their_jobs_name)
 	set_environment(HYDRA(3, 4, 2) " MPI_LOCALRANKID=1 TESSERA_ROOT=n:8");
 	cr_expect_eq(tsr_job_detect(&job), TSR_OK, "%s", tsr_last_error());
 	cr_expect(strcmp(job.name, "PMI-n:8") == 0, "%s", job.name);
+}
+
+/* ------------------------------------------------------------------ PMIx */
+
+typedef struct asked {
+	const char *environment, *launcher;
+	bool asks, size_unknown, secret_unknown, root_given;
+	int rank, size;
+} asked_t;
+
+#define OMPI_SPREAD OMPI(3, 4, 2) " OMPI_COMM_WORLD_LOCAL_RANK=1"
+#define PMIX "PMIX_RANK=2 PMIX_NAMESPACE=n"
+
+static const asked_t all_asked[] = {
+	{PMIX, "PMIx", true, true, true, false, 2, 3},
+	{PMIX " TESSERA_SECRET=s", "PMIx", true, true, false, false, 2, 3},
+	{PMIX " TESSERA_ROOT=n:8", "PMIx", true, true, true, true, 2, 3},
+	{PMIX " TESSERA_RANK=0 TESSERA_SIZE=1", "tessera run", false, false, false, false, 0, 1},
+	{PMIX " " TORCH(0, 2, 2), "torchrun", false, false, false, false, 0, 2},
+	/* on one node there is nothing to ask */
+	{OMPI(3, 4, 4), "Open MPI", false, false, false, false, 3, 4},
+	{OMPI_SPREAD, "Open MPI", true, false, true, false, 3, 4},
+	{OMPI_SPREAD " TESSERA_SECRET=s", "Open MPI", true, false, false, false, 3, 4},
+	{OMPI_SPREAD " TESSERA_ROOT=n:8", "Open MPI", false, false, false, true, 3, 4},
+	/* it knows better than who guesses a port, and not better than who says one */
+	{SPREAD(3, 4, 1, 1) " SLURM_JOB_NODELIST=a,b PMIX_RANK=3 PMIX_NAMESPACE=n", "Slurm", true,
+	 false, true, false, 3, 4},
+	{SPREAD(3, 4, 1, 1) " SLURM_JOB_NODELIST=a,b PMIX_RANK=0 PMIX_NAMESPACE=n", "Slurm", false,
+	 false, false, false, 3, 4},
+	{TORCH(3, 4, 2) " PMIX_RANK=3 PMIX_NAMESPACE=n", "torchrun", false, false, false, false, 3,
+	 4},
+};
+
+Test(detect, pmix_is_asked_for_what_no_variable_says)
+{
+	for (size_t i = 0; i < sizeof all_asked / sizeof *all_asked; i++) {
+		const asked_t *asked = &all_asked[i];
+		tsr_job_t job;
+		memset(&job, 0xa5, sizeof job);
+		clean_environment();
+		set_environment(asked->environment);
+		cr_assert_eq(tsr_job_detect(&job), TSR_OK, "%s: %s", asked->environment,
+			     tsr_last_error());
+		cr_expect(strcmp(job.launcher, asked->launcher) == 0, "%s: %s", asked->environment,
+			  job.launcher);
+		cr_expect(job.asks_pmix == asked->asks && job.size_unknown == asked->size_unknown &&
+				  job.secret_unknown == asked->secret_unknown &&
+				  job.root_given == asked->root_given,
+			  "%s: %d %d %d %d", asked->environment, job.asks_pmix, job.size_unknown,
+			  job.secret_unknown, job.root_given);
+		cr_expect(job.rank == asked->rank && job.size == asked->size, "%s: %d of %d",
+			  asked->environment, job.rank, job.size);
+	}
 }
 
 static void job_name(const char *environment, char name_out[128])

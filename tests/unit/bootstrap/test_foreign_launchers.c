@@ -6,11 +6,8 @@
  */
 #include <criterion/criterion.h>
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "clean_environment.h"
+#include "foreign_ranks.h"
 #include "tessera/tessera.h"
 
 /**
@@ -33,35 +30,6 @@ __attribute__((constructor)) static void be_a_rank(int argc, char **argv)
 {
 	if (getenv("FOREIGN_RANK") != NULL)
 		exit(tsr_main(argc, argv, rank_main));
-}
-
-/**
- * Runs a command of the shell, this program as $SELF; returns its exit code and
- * what it printed.
- */
-static int run(const char *command, char *output, size_t size)
-{
-	char self[512] = "";
-	cr_assert(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
-	setenv("SELF", self, 1);
-	FILE *pipe = popen(command, "r");
-	cr_assert(pipe != NULL);
-	const size_t length = fread(output, 1, size - 1, pipe);
-	output[length] = '\0';
-	const int status = pclose(pipe);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-static void expect_world(const char *command, int size)
-{
-	char output[4096];
-	const int code = run(command, output, sizeof output);
-	cr_expect_eq(code, 0, "%s: exit code %d: %s", command, code, output);
-	for (int r = 0; r < size; r++) {
-		char line[64];
-		snprintf(line, sizeof line, "[%d of %d: %d]", r, size, size * (size - 1) / 2);
-		cr_expect(strstr(output, line) != NULL, "%s: no %s in: %s", command, line, output);
-	}
 }
 
 static bool installed(const char *program)
