@@ -16,6 +16,7 @@
 #include "src/bootstrap/launchers.h"
 #include "src/bootstrap/nodes/root.h"
 #include "src/bootstrap/notice.h"
+#include "src/bootstrap/spaces/spaces.h"
 #include "src/registry/registry.h"
 #include "src/world/program.h"
 #include "tessera/launcher.h"
@@ -27,7 +28,9 @@ typedef struct plan {
 	int nodes; /* emulated ones; 1: none is */
 	bool threads;
 	int root_fd; /* several nodes: where rank 0 listens; else -1 */
-	char root[32];
+	char root[64];
+	bool apart; /* each node has a network of its own */
+	tsr_spaces_t spaces;
 	char job[64];    /* no other launch of this machine has it */
 	char secret[40]; /* of this launch: 128 random bits */
 } plan_t;
@@ -113,17 +116,53 @@ static tsr_status_t make_plan(const tsr_launcher_t *theirs, plan_t *plan)
 	return status == TSR_OK ? name_plan(plan) : status;
 }
 
+/** Gives each node a network of its own, where that is wished. */
+static tsr_status_t make_spaces(plan_t *plan)
+{
+	char why[128];
+	const tsr_node_network_t wish = plan->options.node_network;
+	plan->apart = wish != TSR_NODES_BY_LOOPBACK &&
+		      tsr_spaces_make(&plan->spaces, plan->nodes, why, sizeof why);
+	if (plan->apart || wish != TSR_NODES_IN_NAMESPACES)
+		return TSR_OK;
+	return tsr_error(TSR_ERR_SYSTEM,
+			 "cannot make network namespaces for %d nodes: %s; run this as root, or "
+			 "with TESSERA_NODE_NETWORK=auto, which does without them",
+			 plan->nodes, why);
+}
+
+/** In the network of node 0, at its address. */
+static tsr_status_t open_root_there(plan_t *plan)
+{
+	tsr_status_t status = TSR_ERR_SYSTEM;
+	if (tsr_spaces_visit(&plan->spaces, 0))
+		status = tsr_root_open(TSR_SPACE_FIRST, plan->root, sizeof plan->root,
+				       &plan->root_fd);
+	else
+		(void)tsr_error(status, "cannot enter the network of node 0: %s", strerror(errno));
+	if (!tsr_spaces_visit(&plan->spaces, -1) ||
+	    (status == TSR_OK && fcntl(plan->root_fd, F_SETFD, 0) != 0))
+		status = tsr_error(TSR_ERR_SYSTEM, "cannot leave the network of node 0: %s",
+				   strerror(errno));
+	return status;
+}
+
 /**
  * Several nodes: opens the socket at which rank 0 listens, so that nobody else
- * takes the port before. (Nodes in network namespaces of their own would get
- * theirs here, and this socket would be opened in that of node 0.)
+ * takes the port before.
  */
 static tsr_status_t open_root(plan_t *plan)
 {
 	int port = 0;
 	plan->root_fd = -1;
+	plan->apart = false;
 	if (plan->nodes < 2 || plan->threads)
 		return TSR_OK;
+	const tsr_status_t status = make_spaces(plan);
+	if (status != TSR_OK)
+		return status;
+	if (plan->apart)
+		return open_root_there(plan);
 	plan->root_fd = tsr_root_reserve(&port);
 	if (plan->root_fd < 0)
 		return tsr_error(TSR_ERR_SYSTEM, "cannot listen at a port of this machine: %s",
@@ -148,6 +187,7 @@ static void set_node(const plan_t *plan, int rank)
 	unsetenv("TESSERA_ROOT");
 	unsetenv("TESSERA_ROOT_FD");
 	unsetenv("TESSERA_NODES");
+	unsetenv("TESSERA_NODE_NETWORK");
 	if (plan->nodes > 1 && rank < 0)
 		set_number("TESSERA_NODES", plan->nodes);
 	if (plan->nodes < 2 || rank < 0)
@@ -155,6 +195,8 @@ static void set_node(const plan_t *plan, int rank)
 	set_number("TESSERA_NODE", tsr_node_in_blocks(rank, plan->ranks, plan->nodes, &first));
 	set_number("TESSERA_LOCAL_RANK", rank - first);
 	setenv("TESSERA_ROOT", plan->root, 1);
+	/* for the log; and a launcher in a rank starts no nodes apart of those */
+	setenv("TESSERA_NODE_NETWORK", plan->apart ? "namespaces" : "loopback", 1);
 	if (rank == 0)
 		set_number("TESSERA_ROOT_FD", plan->root_fd);
 	else
@@ -219,6 +261,21 @@ static void begin_notice(const plan_t *plan, tsr_notice_t *notice)
 			tsr_node_in_blocks(r, plan->ranks, plan->nodes, &notice->keeper_of[r]);
 }
 
+/** A rank's process, before its program: to the network of its node. */
+static bool go_there(plan_t *plan, int rank)
+{
+	int first;
+	if (!plan->apart)
+		return true;
+	if (!tsr_spaces_live(&plan->spaces,
+			     tsr_node_in_blocks(rank, plan->ranks, plan->nodes, &first))) {
+		(void)fail(TSR_ERR_SYSTEM, "cannot enter the network of a node");
+		return false;
+	}
+	tsr_spaces_end(&plan->spaces); /* the process holds its own */
+	return true;
+}
+
 /** Starts all processes and waits for them. */
 static int run_processes(plan_t *plan, const task_t *task)
 {
@@ -231,10 +288,13 @@ static int run_processes(plan_t *plan, const task_t *task)
 		return fail(TSR_ERR_SYSTEM, "cannot start ranks");
 	crew.one_process = plan->threads;
 	if (open_root(plan) != TSR_OK) {
+		if (plan->apart)
+			tsr_spaces_end(&plan->spaces);
 		tsr_crew_end(&crew);
 		return tsr_fail(NULL);
 	}
 	begin_notice(plan, &notice);
+	notice.spaces = plan->apart ? &plan->spaces : NULL;
 	crew.notice = plan->threads ? NULL : &notice;
 	int code = 0;
 	for (int r = 0; r < (plan->threads ? 1 : plan->ranks) && code == 0; r++) {
@@ -244,7 +304,7 @@ static int run_processes(plan_t *plan, const task_t *task)
 		if (pid != 0)
 			continue;
 		set_environment(plan, plan->threads ? -1 : r);
-		const int result = tsr_flush_output(run_task(task));
+		const int result = go_there(plan, r) ? tsr_flush_output(run_task(task)) : 1;
 		/* not exit(): what the launching program does at its end is not the ranks' to do */
 		fflush(stderr);
 		tsr_crew_tell(&crew, result);
@@ -255,6 +315,8 @@ static int run_processes(plan_t *plan, const task_t *task)
 		code = tsr_crew_wait(&crew);
 	tsr_crew_end(&crew);
 	tsr_notice_end(&notice);
+	if (plan->apart)
+		tsr_spaces_end(&plan->spaces);
 	return code;
 }
 

@@ -41,12 +41,32 @@ void tsr_notice_end(tsr_notice_t *notice)
 		tsr_door_shut(&notice->door);
 }
 
+/** Doors and knocks are in the network of a node: the names of sockets are. */
+static bool open_door(tsr_notice_t *notice)
+{
+	const bool opened = tsr_spaces_visit(notice->spaces, notice->job.node) &&
+			    tsr_door_open(&notice->door, &notice->job);
+	(void)tsr_spaces_visit(notice->spaces, -1);
+	return opened;
+}
+
+static tsr_knock_result_t knock(tsr_notice_t *notice, tsr_wire_hello_t *hello,
+				tsr_knock_answer_t *answer)
+{
+	tsr_knock_result_t result = TSR_KNOCK_NOBODY;
+	if (tsr_spaces_visit(notice->spaces, notice->job.node))
+		result = tsr_knock_step(&notice->knock, &notice->job, hello,
+					tsr_now_ns() + PATIENCE_NS, answer);
+	(void)tsr_spaces_visit(notice->spaces, -1);
+	return result;
+}
+
 /** Stands in for a keeper that has ended, such as rank 0: whoever comes learns why it does not. */
 static void answer_for(tsr_notice_t *notice, int keeper)
 {
 	char sentence[TSR_NOTICE_BYTES];
 	notice->job.node = notice->node_of[keeper];
-	if (notice->door.fd < 0 && !tsr_door_open(&notice->door, &notice->job))
+	if (notice->door.fd < 0 && !open_door(notice))
 		return;
 	tsr_notice_sentence(keeper, notice->job.size, notice->wait_status[keeper], sentence);
 	if (tsr_door_turn_away(&notice->door, TSR_ERR_PEER_LOST, sentence,
@@ -100,8 +120,7 @@ bool tsr_notice_tell(tsr_notice_t *notice)
 				  .size = notice->job.size,
 				  .wait_status = notice->wait_status[rank]};
 	tsr_knock_answer_t answer = {.fd = -1, .bell = -1};
-	const tsr_knock_result_t result = tsr_knock_step(&notice->knock, &notice->job, &hello,
-							 tsr_now_ns() + PATIENCE_NS, &answer);
+	const tsr_knock_result_t result = knock(notice, &hello, &answer);
 	if (result == TSR_KNOCK_ANSWERED) {
 		tsr_fd_close(&answer.fd, 1);
 		tsr_fd_close(&answer.bell, 1);

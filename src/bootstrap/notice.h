@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/bootstrap/spaces/spaces.h"
 #include "src/bootstrap/wire/door.h"
 #include "src/bootstrap/wire/knock.h"
 
@@ -20,6 +21,7 @@ typedef struct tsr_notice {
 	int node_of[TSR_MAX_RANKS], keeper_of[TSR_MAX_RANKS];
 	bool ended[TSR_MAX_RANKS];
 	int wait_status[TSR_MAX_RANKS];
+	const tsr_spaces_t *spaces; /* the nodes' networks; null: they are the launcher's */
 	bool printed; /* the fate of a keeper has been printed, for all who were told of it */
 	/* what the knock tells: the keeper whose door it is at, times the size, plus the rank that
 	 * it reports */

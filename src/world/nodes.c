@@ -96,9 +96,13 @@ tsr_status_t tsr_world_connect_nodes(tsr_world_t *world)
 	if (status == TSR_OK)
 		status = exchange_addresses(world, &memory);
 	if (status == TSR_OK && world->rank == 0)
-		tsr_log(TSR_LOG_INFO, "%d nodes, which have met at %s, connected by %s",
-			world->node_count, tsr_boot_listens(world->boot),
-			tsr_net_description(world->host.net));
+		tsr_log(TSR_LOG_INFO, "%d nodes%s, which have met at %s, connected by %s",
+			world->node_count,
+			world->options.node >= 0 &&
+					world->options.node_network == TSR_NODES_IN_NAMESPACES
+				? " in network namespaces"
+				: "",
+			tsr_boot_listens(world->boot), tsr_net_description(world->host.net));
 	return status;
 }
 

@@ -19,6 +19,9 @@ static const char help[] =
 	"  -n, --ranks RANKS       number of ranks, 1 or more\n"
 	"      --nodes NODES       emulate NODES nodes on this machine: ranks of different nodes\n"
 	"                          share no memory (default: 1)\n"
+	"      --node-network N    how these nodes reach each other: loopback (default),\n"
+	"                          namespaces (each node has a network of its own, which\n"
+	"                          takes root), or auto (namespaces where permitted)\n"
 	"      --backend B         backend (default: TESSERA_BACKEND, or else the best one\n"
 	"                          that has a device)\n"
 	"  -p, --placement P       process: each rank is a process (default);\n"
@@ -100,13 +103,25 @@ static int start(const tsr_launcher_t *launcher, run_wishes_t *wishes, bool debu
 	return code ? code : launch(launcher, wishes, program);
 }
 
-enum { TAG = 256, OUTPUT, GDB, NODES };
+/** The launcher reads it there. */
+static int wish_network(const char *word)
+{
+	static const char *const words[] = {"loopback", "namespaces", "auto"};
+	for (int i = 0; i < 3; i++)
+		if (strcmp(word, words[i]) == 0)
+			return setenv("TESSERA_NODE_NETWORK", word, 1) == 0 ? TOOL_OK
+									    : EXIT_FAILURE;
+	return tool_misuse("run", "--node-network is loopback, namespaces or auto, not '%s'", word);
+}
+
+enum { TAG = 256, OUTPUT, GDB, NODES, NODE_NETWORK };
 
 int tsr_cmd_run(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"ranks", required_argument, NULL, 'n'},
 		{"nodes", required_argument, NULL, NODES},
+		{"node-network", required_argument, NULL, NODE_NETWORK},
 		{"backend", required_argument, NULL, 'b'},
 		{"placement", required_argument, NULL, 'p'},
 		{"tag", no_argument, NULL, TAG},
@@ -130,6 +145,9 @@ int tsr_cmd_run(int argc, char **argv)
 			break;
 		case NODES:
 			misused = tool_parse_nodes("run", optarg, &launcher.nodes);
+			break;
+		case NODE_NETWORK:
+			misused = wish_network(optarg);
 			break;
 		case 'b':
 			misused = tool_parse_backend("run", optarg, &launcher.backend);

@@ -82,6 +82,18 @@ static tsr_status_t read_nodes(const char *name, const char *text, tsr_options_t
 	return read_int(name, text, 1, TSR_MAX_RANKS, &options->nodes);
 }
 
+static tsr_status_t read_node_network(const char *name, const char *text, tsr_options_t *options)
+{
+	static const char *const words[] = {"loopback", "namespaces", "auto"};
+	for (int i = 0; i < 3; i++)
+		if (strcmp(text, words[i]) == 0) {
+			options->node_network = (tsr_node_network_t)i;
+			return TSR_OK;
+		}
+	return tsr_error(TSR_ERR_CONFIG,
+			 "%s is '%s'; it must be 'loopback', 'namespaces' or 'auto'", name, text);
+}
+
 static tsr_status_t read_job(const char *name, const char *text, tsr_options_t *options)
 {
 	const size_t length = strlen(text);
@@ -229,6 +241,10 @@ static const option_t table[] = {
 	 "emulated nodes that a world on this machine is split into, at most as many as it has "
 	 "ranks; tessera run --nodes overrules it",
 	 read_nodes},
+	{"TESSERA_NODE_NETWORK", "loopback",
+	 "how emulated nodes reach each other: loopback, namespaces (each node has a network of "
+	 "its own, which takes root), or auto (namespaces where that is permitted)",
+	 read_node_network},
 	{"TESSERA_NODE", NULL,
 	 "of a job on several nodes: the number of this process's node; set by tessera run --nodes",
 	 read_node},

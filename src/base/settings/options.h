@@ -10,6 +10,13 @@
 #include "src/base/log.h"
 #include "tessera/program.h"
 
+/** How emulated nodes reach each other. */
+typedef enum tsr_node_network {
+	TSR_NODES_BY_LOOPBACK = 0, /* in the network of the launcher */
+	TSR_NODES_IN_NAMESPACES,   /* each in a network of its own (src/bootstrap/spaces/) */
+	TSR_NODES_AS_PERMITTED     /* in namespaces where this machine permits them */
+} tsr_node_network_t;
+
 /** All settings, read and checked. Strings live as long as the process. */
 typedef struct tsr_options {
 	const char *backend; /* TESSERA_BACKEND; null if not set */
@@ -18,10 +25,12 @@ typedef struct tsr_options {
 	const char *job;     /* TESSERA_JOB; null if not set */
 	const char *secret;  /* TESSERA_SECRET; null if not set; never printed */
 	int nodes;           /* TESSERA_NODES; default 1 */
-	int node;            /* TESSERA_NODE; -1 if not set: the job is on one node */
-	int local_rank;      /* TESSERA_LOCAL_RANK; -1 if not set */
-	const char *root;    /* TESSERA_ROOT, as HOST:PORT; null if not set */
-	int root_fd;         /* TESSERA_ROOT_FD; 0 if not set */
+	/* TESSERA_NODE_NETWORK=loopback|namespaces|auto; default loopback */
+	tsr_node_network_t node_network;
+	int node;         /* TESSERA_NODE; -1 if not set: the job is on one node */
+	int local_rank;   /* TESSERA_LOCAL_RANK; -1 if not set */
+	const char *root; /* TESSERA_ROOT, as HOST:PORT; null if not set */
+	int root_fd;      /* TESSERA_ROOT_FD; 0 if not set */
 	/* TESSERA_NET_INTERFACE, a name or an address; null if not set */
 	const char *net_interface;
 	/* TESSERA_HEAP_SIZE, such as 256M; default 1G (untouched pages stay unallocated) */
