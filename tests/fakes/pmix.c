@@ -120,6 +120,8 @@ static int read_published(char *text, size_t size)
 		return NOT_FOUND;
 	text[fread(text, 1, size - 1, file)] = '\0';
 	fclose(file);
+	if (goes_wrong("other_secret"))
+		text[0] = text[0] == '0' ? '1' : '0';
 	if (goes_wrong("rubbish"))
 		snprintf(text, size, "%s", "rubbish");
 	return 0;
