@@ -54,6 +54,8 @@ TABLE = {
     "multi/test_backends_agree multi/test_*_plan":
                             ("debug",                   "asan tsan release memcheck"),
     "nodes":                ("debug",                   "asan"),
+    # libpmix.so.2 leaves five bytes behind.
+    "nodes/pmix":           ("debug",                   ""),
     "python":               ("debug",                   "release"),
     "python/declarations":  ("debug",                   ""),
     "python/torch_arrays":  ("",                        "debug"),
