@@ -15,9 +15,13 @@ enum { COPY_BYTES = 4 << 20 };
 /* Bands of columns that are returned one after the other. */
 enum { BANDS = 4 };
 
-/* GB/s at which a block's warps copy rows in its own memory. Not measured. */
-static const double FILL_RATE = 40;
-enum { LEAST_MOVERS = 4, MOST_MOVERS = 24 };
+/*
+ * GB/s at which a block's warps copy rows of 14 KiB in its own memory, on an H100
+ * (2026-11-26). There 4 movers were too few with any number of tokens, and with 20
+ * of them 8192 tokens took 7.4 ms in place of 4.6 with 12.
+ */
+static const double FILL_RATE = 17;
+enum { LEAST_MOVERS = 8, MOST_MOVERS = 12 };
 
 /** A rank's share of the work, if the tokens choose evenly. */
 typedef struct work {
@@ -87,18 +91,42 @@ static tsr_status_t choose_tile(moe_config_t *c, const workload_place_t *place)
 
 /* ------------------------------------------------------------ blocks */
 
-/** Time of the first product by the whole device, in seconds; 0: the machine is not known. */
-static double product_time(const moe_config_t *c, const workload_place_t *place)
+/** Times of the first product by the whole device, in seconds; 0: the machine is not known. */
+typedef struct times {
+	double computing, reading;
+} times_t;
+
+static times_t times_of(const moe_config_t *c, const workload_place_t *place)
 {
 	const machine_t *machine = place->machine;
 	const work_t work = work_of(c, place->ranks);
 	if (!cost_knows_links(machine) || machine->tensor_rate <= 0)
-		return 0;
+		return (times_t){0, 0};
 	const double weights = (double)share_largest(c->experts, place->ranks) * (double)c->hidden *
-			       (double)c->inner * (double)tsr_dtype_bytes(c->dtype),
-		     computing = work.operations / (machine->tensor_rate * 1e12),
-		     reading = (weights + work.filled) / (machine->memory_rate * 1e9);
-	return computing > reading ? computing : reading;
+			       (double)c->inner * (double)tsr_dtype_bytes(c->dtype);
+	return (times_t){work.operations / (machine->tensor_rate * 1e12),
+			 (weights + work.filled) / (machine->memory_rate * 1e9)};
+}
+
+static double product_time(const moe_config_t *c, const workload_place_t *place)
+{
+	const times_t times = times_of(c, place);
+	return times.computing > times.reading ? times.computing : times.reading;
+}
+
+/*
+ * Copies take memory's time, so beside a product that waits for its weights they
+ * hide nothing: on two H100s bulk-synchronous was faster up to 2048 tokens of a rank
+ * (0.4 of reading is computing), and fused from 4096 on (0.85).
+ */
+int64_t moe_fastest(const moe_config_t *c, const workload_place_t *place)
+{
+	const times_t times = times_of(c, place);
+	const int blocks = c->blocks > 0 ? c->blocks : place->device->resident_blocks,
+		  movers = c->senders + c->expanders;
+	return blocks > (movers > 1 ? movers : 1) && times.computing >= 0.6 * times.reading
+		       ? MOE_FUSED
+		       : MOE_BULK_SYNCHRONOUS;
 }
 
 static int between(double wanted, int least, int most)

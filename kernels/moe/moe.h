@@ -107,6 +107,9 @@ tsr_status_t moe_check(const workload_config_t *config, int ranks);
 tsr_status_t moe_choose(const workload_config_t *config, const workload_place_t *place,
 			workload_config_t *config_out);
 
+/** The pattern that should take least time: fused, where copies beside the product hide any. */
+int64_t moe_fastest(const moe_config_t *c, const workload_place_t *place);
+
 /* ------------------------------------------------------------ routing (routing.c) */
 
 /** The choices of tokens first .. first + count - 1 of all ranks' tokens. */

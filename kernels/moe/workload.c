@@ -216,13 +216,10 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 		.meetings = c.pattern == MOE_BULK_SYNCHRONOUS ? (int)parts : 0};
 }
 
-/** Where there are blocks enough: it moves tokens beside the products. */
 static int64_t fastest(const workload_config_t *config, const workload_place_t *place)
 {
 	const moe_config_t c = moe_config_of(config);
-	const int blocks = c.blocks > 0 ? c.blocks : place->device->resident_blocks,
-		  movers = c.senders + c.expanders;
-	return blocks > (movers > 1 ? movers : 1) ? MOE_FUSED : MOE_BULK_SYNCHRONOUS;
+	return moe_fastest(&c, place);
 }
 
 static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config,
