@@ -140,12 +140,15 @@ tsr_status_t tsr_net_open_over(const tsr_net_settings_t *settings, const tsr_car
 		.size = settings->size,
 		.interface = settings->interface,
 		.events = {net, tsr_net_arrived, tsr_net_sent, lost}};
-	if (!carrier->open(&wanted, &net->link, why, sizeof why)) {
+	if (settings->slow.delay_ns == 0 && settings->slow.bytes_per_s == 0
+		    ? !carrier->open(&wanted, &net->link, why, sizeof why)
+		    : !tsr_slow_open(carrier, &settings->slow, &wanted, &net->carrier, &net->link,
+				     why, sizeof why)) {
 		free_net(net);
 		return tsr_error(TSR_ERR_SYSTEM, "%s cannot use the network: %s", carrier->name,
 				 why);
 	}
-	carrier->describe(net->link, net->description, sizeof net->description);
+	net->carrier->describe(net->link, net->description, sizeof net->description);
 	*net_out = net;
 	return TSR_OK;
 }

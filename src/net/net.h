@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "src/base/os/secret.h"
+#include "src/net/slow.h"
 #include "tessera/status.h"
 
 typedef struct tsr_net tsr_net_t;
@@ -43,6 +44,7 @@ typedef struct tsr_net_settings {
 	/* ends the world; called once, by any thread */
 	void (*fail)(void *ctx, tsr_status_t status, const char *sentence);
 	const char *plugin; /* TESSERA_NET_PLUGIN, or null: looked for beside the library */
+	tsr_slow_t slow;    /* TESSERA_NET_DELAY, TESSERA_NET_RATE; 0: the network as it is */
 } tsr_net_settings_t;
 
 /**

@@ -59,6 +59,9 @@ static tsr_status_t open_net(tsr_world_t *world, const tsr_key_t *key)
 		.ctx = world,
 		.fail = end_world,
 		.plugin = world->options.net_plugin,
+		.slow = {.delay_ns = world->options.net_delay_ns,
+			 .jitter_ns = world->options.net_jitter_ns,
+			 .bytes_per_s = world->options.net_rate},
 	};
 	return tsr_net_open(&settings, &world->host.net);
 }

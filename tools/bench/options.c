@@ -13,6 +13,7 @@
 
 #include "tools/bench/bench.h"
 #include "tools/bench/tune_file.h"
+#include "tools/network.h"
 #include "tools/usage.h"
 
 /* Long options without a letter; those of parameters follow. */
@@ -40,6 +41,7 @@ enum {
 static const struct option common_options[] = {
 	{"ranks",       required_argument, NULL, 'n'},
 	{"nodes",       required_argument, NULL, OPT_NODES},
+	TOOL_NETWORK_OPTIONS,
 	{"backend",     required_argument, NULL, 'b'},
 	{"placement",   required_argument, NULL, 'p'},
 	{"pattern",     required_argument, NULL, OPT_PATTERN},
@@ -78,6 +80,11 @@ static const char help_before[] =
 	"  -n, --ranks N         ranks of the world (default 8)\n"
 	"      --nodes N         emulate N nodes on this machine: ranks of different nodes\n"
 	"                        reach each other by the network alone\n"
+	"      --net-delay TIME[,JITTER]\n"
+	"                        messages between nodes take TIME longer, such as 1ms, or\n"
+	"                        1ms,300us: with JITTER some more and some less\n"
+	"      --net-rate RATE   bytes a second that a rank sends to other nodes at most,\n"
+	"                        such as 1G\n"
 	"      --backend B       backend (default: TESSERA_BACKEND, or else the best one\n"
 	"                        that has a device)\n"
 	"  -p, --placement P     process: each rank is a process (default);\n"
@@ -335,6 +342,9 @@ static int take_option(int option, char **argv, reading_t *reading)
 		return tool_parse_ranks(reading->command, optarg, &o->ranks);
 	case OPT_NODES:
 		return tool_parse_nodes(reading->command, optarg, &o->nodes);
+	case TOOL_NET_DELAY:
+	case TOOL_NET_RATE:
+		return tool_parse_network(reading->command, option, optarg);
 	case 'b':
 		return tool_parse_backend(reading->command, optarg, &o->backend);
 	case 'p':

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "tools/bench/bench.h"
+#include "tools/network.h"
 #include "tools/usage.h"
 
 /*
@@ -179,7 +180,8 @@ int bench_workload(const workload_t *workload, int argc, char **argv)
 				   .placement = line.placement,
 				   .backend = line.backend,
 				   .nodes = line.nodes};
-	if ((code = tool_check_nodes("bench", &launcher)) != TOOL_OK)
+	if ((code = tool_check_nodes("bench", &launcher)) != TOOL_OK ||
+	    (code = tool_check_network("bench", launcher.nodes)) != TOOL_OK)
 		return code;
 	return tsr_launch_world(&launcher, 1, arguments, bench_rank);
 }

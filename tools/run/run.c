@@ -6,6 +6,7 @@
 #include "src/net/net.h"
 #include "tessera/launcher.h"
 #include "tools/commands.h"
+#include "tools/network.h"
 #include "tools/run/run.h"
 #include "tools/usage.h"
 
@@ -22,6 +23,11 @@ static const char help[] =
 	"      --node-network N    how these nodes reach each other: loopback (default),\n"
 	"                          namespaces (each node has a network of its own, which\n"
 	"                          takes root), or auto (namespaces where permitted)\n"
+	"      --net-delay TIME[,JITTER]\n"
+	"                          messages between nodes take TIME longer, such as 1ms, or\n"
+	"                          1ms,300us: with JITTER some more and some less\n"
+	"      --net-rate RATE     bytes a second that a rank sends to other nodes at most,\n"
+	"                          such as 1G\n"
 	"      --backend B         backend (default: TESSERA_BACKEND, or else the best one\n"
 	"                          that has a device)\n"
 	"  -p, --placement P       process: each rank is a process (default);\n"
@@ -122,6 +128,7 @@ int tsr_cmd_run(int argc, char **argv)
 		{"ranks", required_argument, NULL, 'n'},
 		{"nodes", required_argument, NULL, NODES},
 		{"node-network", required_argument, NULL, NODE_NETWORK},
+		TOOL_NETWORK_OPTIONS,
 		{"backend", required_argument, NULL, 'b'},
 		{"placement", required_argument, NULL, 'p'},
 		{"tag", no_argument, NULL, TAG},
@@ -148,6 +155,10 @@ int tsr_cmd_run(int argc, char **argv)
 			break;
 		case NODE_NETWORK:
 			misused = wish_network(optarg);
+			break;
+		case TOOL_NET_DELAY:
+		case TOOL_NET_RATE:
+			misused = tool_parse_network("run", o, optarg);
 			break;
 		case 'b':
 			misused = tool_parse_backend("run", optarg, &launcher.backend);
@@ -176,6 +187,8 @@ int tsr_cmd_run(int argc, char **argv)
 	if (launcher.ranks == 0)
 		return tool_misuse("run", "how many ranks? Say it with -n, such as -n 8");
 	misused = tool_check_nodes("run", &launcher);
+	if (!misused)
+		misused = tool_check_network("run", launcher.nodes);
 	if (misused)
 		return misused;
 	if (optind >= argc)

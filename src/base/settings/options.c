@@ -168,6 +168,33 @@ static tsr_status_t read_bytes(const char *name, const char *text, size_t low, s
 	return TSR_OK;
 }
 
+/** "1ms", or "1ms,300us": what messages are late by, and how much more or less. */
+static tsr_status_t read_net_delay(const char *name, const char *text, tsr_options_t *options)
+{
+	const uint64_t longest = 1000000000;
+	const char *comma = strchr(text, ',');
+	char delay[32];
+	uint64_t delay_ns = 0, jitter_ns = 0;
+	snprintf(delay, sizeof delay, "%.*s", (int)(comma ? comma - text : (long)strlen(text)),
+		 text);
+	tsr_status_t status = tsr_parse_duration(name, delay, &delay_ns);
+	if (status == TSR_OK && comma != NULL)
+		status = tsr_parse_duration(name, comma + 1, &jitter_ns);
+	if (status != TSR_OK || delay_ns > longest || jitter_ns > delay_ns)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "%s is '%s'; it must be TIME or TIME,JITTER such as 1ms,300us: at "
+				 "most 1s, and a jitter of at most the time",
+				 name, text);
+	options->net_delay_ns = delay_ns;
+	options->net_jitter_ns = jitter_ns;
+	return TSR_OK;
+}
+
+static tsr_status_t read_net_rate(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_bytes(name, text, 1024, (size_t)1 << 40, &options->net_rate);
+}
+
 static tsr_status_t read_tune_file(const char *name, const char *text, tsr_options_t *options)
 {
 	(void)name; /* a path is judged where it is opened */
@@ -262,6 +289,13 @@ static const option_t table[] = {
 	 "the interface, or its address, that carries messages between nodes and at which rank 0 "
 	 "listens for the others; not set: UCX's choice, and that of TESSERA_ROOT",
 	 read_net_interface},
+	{"TESSERA_NET_DELAY", NULL,
+	 "TIME or TIME,JITTER such as 1ms,300us: messages between nodes take so much longer, to "
+	 "try on one machine what a network does; not set: no longer",
+	 read_net_delay},
+	{"TESSERA_NET_RATE", NULL,
+	 "bytes a second, such as 1G, that a rank sends to other nodes at most; not set: no limit",
+	 read_net_rate},
 	{"TESSERA_HEAP_SIZE", "1G", "bytes of a rank's symmetric heap; memory is used when touched",
 	 read_heap_size},
 	{"TESSERA_DEADLINE", "30s", "how long any wait may last", read_deadline},

@@ -33,6 +33,9 @@ typedef struct tsr_options {
 	int root_fd;      /* TESSERA_ROOT_FD; 0 if not set */
 	/* TESSERA_NET_INTERFACE, a name or an address; null if not set */
 	const char *net_interface;
+	/* TESSERA_NET_DELAY as TIME or TIME,JITTER; 0 if not set; jitter <= delay */
+	uint64_t net_delay_ns, net_jitter_ns;
+	size_t net_rate; /* TESSERA_NET_RATE: bytes a second; 0 if not set */
 	/* TESSERA_HEAP_SIZE, such as 256M; default 1G (untouched pages stay unallocated) */
 	size_t heap_bytes;
 	uint64_t deadline_ns; /* TESSERA_DEADLINE, such as 30s or 500ms; default 30s */

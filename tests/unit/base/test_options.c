@@ -32,6 +32,14 @@ static const bad_t bad_values[] = {
 	{"TESSERA_JOB", "a b", "letters, digits"},
 	{"TESSERA_JOB", "12345678901234567890123456789012345678901234567890123456789012345",
 	 "1 to 64"},
+	{"TESSERA_NET_DELAY", "2s", "at most 1s"},
+	{"TESSERA_NET_DELAY", "1ms,2ms", "a jitter of at most the time"},
+	{"TESSERA_NET_DELAY", "1", "such as 1ms,300us"},
+	{"TESSERA_NET_DELAY", "1ms,", "such as 1ms,300us"},
+	{"TESSERA_NET_DELAY", ",1ms", "such as 1ms,300us"},
+	{"TESSERA_NET_DELAY", "1ms,1ms,1ms", "such as 1ms,300us"},
+	{"TESSERA_NET_RATE", "1023", "from 1 KiB to"},
+	{"TESSERA_NET_RATE", "fast", "such as 256M"},
 	{"TESSERA_HEAP_SIZE", "much", "such as 256M"},
 	{"TESSERA_HEAP_SIZE", "1.5", "such as 256M"},
 	{"TESSERA_HEAP_SIZE", "1.M", "such as 256M"},
@@ -120,9 +128,24 @@ Test(options, defaults)
 	cr_expect(options.rank == -1 && options.size == -1);
 	cr_expect_eq(options.heap_bytes, (size_t)1 << 30);
 	cr_expect_eq(options.deadline_ns, 30000000000u);
+	cr_expect(options.net_delay_ns == 0 && options.net_jitter_ns == 0 && options.net_rate == 0);
 	cr_expect_eq(options.resident_blocks, 64);
 	cr_expect_eq(options.max_workers, 8);
 	cr_expect_eq(options.shared_bytes, (size_t)228 * 1024);
+}
+
+Test(options, a_network_may_be_late_and_slow)
+{
+	tsr_options_t options = poisoned();
+	clean_environment();
+	set_environment("TESSERA_NET_DELAY=1.5ms,300us TESSERA_NET_RATE=2K");
+	cr_assert_eq(tsr_options_read(&options), TSR_OK, "%s", tsr_last_error());
+	cr_expect_eq(options.net_delay_ns, 1500000u);
+	cr_expect_eq(options.net_jitter_ns, 300000u);
+	cr_expect_eq(options.net_rate, 2048u);
+	setenv("TESSERA_NET_DELAY", "1s", 1);
+	cr_assert_eq(tsr_options_read(&options), TSR_OK, "%s", tsr_last_error());
+	cr_expect(options.net_delay_ns == 1000000000u && options.net_jitter_ns == 0);
 }
 
 Test(options, every_setting_is_read)

@@ -45,6 +45,7 @@ typedef struct net_test {
 	int node_of[NET_TEST_RANKS]; /* all 0: each rank has a node of its own */
 	uint64_t deadline_ns;        /* 0: for any machine, however busy */
 	const char *carrier;         /* of tests/fakes: its settings; null: UCX */
+	tsr_slow_t slow;             /* 0: the network as it is */
 	net_shared_t *shared;
 } net_test_t;
 
@@ -231,7 +232,8 @@ static inline int net_rank_open(net_rank_t *me)
 					     .aborted = &test->shared->aborted[me->rank],
 					     .ctx = me,
 					     .fail = net_fail,
-					     .plugin = net_plugin(test, path)};
+					     .plugin = net_plugin(test, path),
+					     .slow = test->slow};
 	me->seen->status = tsr_net_open(&settings, &me->net);
 	if (me->seen->status == TSR_OK)
 		me->seen->status = tsr_net_address(me->net, test->shared->addresses[me->rank]);

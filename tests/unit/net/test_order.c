@@ -27,6 +27,14 @@ static void run_all(const int *sizes, net_body_t body)
 			worlds++;
 		}
 	}
+	for (int i = 0; sizes[i] != 0; i++) {
+		net_test_t test = {.size = sizes[i],
+				   .carrier = carriers[1],
+				   .slow = {.delay_ns = 60000, .jitter_ns = 50000}};
+		net_test_begin(&test);
+		cr_expect_eq(net_run(&test, body), 0, "%d ranks, late by 60 us", test.size);
+		net_test_end(&test);
+	}
 	cr_expect(worlds >= CARRIERS - 1, "no carrier: %d worlds ran", worlds);
 }
 
