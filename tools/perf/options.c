@@ -7,12 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/network.h"
 #include "tools/perf/perf.h"
 #include "tools/usage.h"
 
 enum {
 	OPT_BACKEND = 256,
 	OPT_PLACEMENT,
+	OPT_NODES,
 	OPT_SCOPE,
 	OPT_PAIRS,
 	OPT_PICTURE,
@@ -39,6 +41,8 @@ static const struct option long_options[] = {
 	{"launches", required_argument, NULL, 'l'},
 	{"backend", required_argument, NULL, OPT_BACKEND},
 	{"placement", required_argument, NULL, OPT_PLACEMENT},
+	{"nodes", required_argument, NULL, OPT_NODES},
+	TOOL_NETWORK_OPTIONS,
 	{"scope", required_argument, NULL, OPT_SCOPE},
 	{"via", required_argument, NULL, OPT_VIA},
 	{"op", required_argument, NULL, OPT_OP},
@@ -287,6 +291,11 @@ static int parse_option(int letter, const char *text, perf_options_t *options)
 		return misused;
 	case OPT_BACKEND:
 		return tool_parse_backend("perf", text, &options->launcher.backend);
+	case OPT_NODES:
+		return tool_parse_nodes("perf", text, &options->launcher.nodes);
+	case TOOL_NET_DELAY:
+	case TOOL_NET_RATE:
+		return tool_parse_network("perf", letter, text);
 	case OPT_PAIRS:
 		options->pairs = true;
 		return TOOL_OK;
@@ -446,6 +455,10 @@ static int check_all(perf_options_t *options)
 {
 	int misused = check_signals(options);
 
+	if (!misused)
+		misused = tool_check_nodes("perf", &options->launcher);
+	if (!misused)
+		misused = tool_check_network("perf", options->launcher.nodes);
 	if (!misused)
 		misused = check_words(options);
 	if (!misused)

@@ -165,18 +165,6 @@ static tsr_status_t measure(perf_run_t *run)
 	return tsr_stream_destroy(run->stream);
 }
 
-/** Their references are atomics of the hosts, at addresses that only one node has. */
-static tsr_status_t check_nodes(const perf_run_t *run)
-{
-	const perf_op_t op = run->options->op;
-	if (tsr_world_nodes(run->world) > 1 && (op == PERF_SIGNAL || op == PERF_ATOMIC))
-		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "tessera perf measures signal and atomic on one node, and this "
-				 "world has %d: leave TESSERA_NODES away, or measure put-signal",
-				 tsr_world_nodes(run->world));
-	return TSR_OK;
-}
-
 static int rank_main(tsr_world_t *world, int argc, char **argv)
 {
 	perf_report_t report;
@@ -185,13 +173,13 @@ static int rank_main(tsr_world_t *world, int argc, char **argv)
 		.options = &perf_options,
 		.rank = tsr_world_rank(world),
 		.size = tsr_world_size(world),
+		.far = tsr_world_nodes(world) > 1,
 	};
 	int64_t wrong = 0;
 
 	(void)argc;
 	(void)argv;
 	TSR_TRY(perf_check_vias(&run));
-	TSR_TRY(check_nodes(&run));
 	if (run.rank == 0) {
 		run.report = &report;
 		TSR_TRY(perf_report_begin(&report, &perf_options, world));

@@ -189,6 +189,8 @@ typedef struct perf_run {
 	tsr_world_t *world;
 	const perf_options_t *options;
 	int rank, size;
+	/* on several nodes: hosts reach no heap of another node, so words have no reference */
+	bool far;
 	tsr_stream_t *stream;
 	tsr_event_t *begin, *end;
 	perf_report_t *report; /* null but on rank 0 */

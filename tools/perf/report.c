@@ -10,9 +10,11 @@
 static const char no_reference[] = "none", limit[] = "limit", loads[] = "load";
 
 /** The means that the operation is compared with. */
-static const char *reference_name(const perf_options_t *options, bool on_host)
+static const char *reference_name(const perf_options_t *options, bool on_host, bool far)
 {
 	const perf_op_t op = options->op;
+	if (far && (op == PERF_SIGNAL || op == PERF_ATOMIC))
+		return no_reference;
 	if (perf_has_limits(options, on_host))
 		return limit;
 	if (perf_op_moves(op))
@@ -132,7 +134,7 @@ tsr_status_t perf_report_begin(perf_report_t *report, const perf_options_t *opti
 	const bool on_host = strcmp(tsr_world_backend(world), "cpuemu") == 0;
 
 	*report = fresh;
-	report->reference = reference_name(options, on_host);
+	report->reference = reference_name(options, on_host, tsr_world_nodes(world) > 1);
 	report->progress.steps = steps_of(options, tsr_world_size(world));
 	PERF_TRY(tsr_world_device(world, &props));
 	if (options->json || options->csv)
