@@ -7,6 +7,7 @@
 #include "tools/litmus/explore.h"
 #include "tools/litmus/run/run.h"
 #include "tools/litmus/suite.h"
+#include "tools/network.h"
 #include "tools/usage.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -35,7 +36,12 @@ static const char help[] =
 	"      --axioms VARIANT  a variant of the axioms:\n"
 	"%s"
 	"      --nodes N         for cache: the test's devices are on N nodes, and locations\n"
-	"                        at any of them (default 1)\n"
+	"                        at any of them (default 1); for cpuemu: on emulated nodes\n"
+	"                        that reach each other by messages\n"
+	"      --net-delay TIME[,JITTER]\n"
+	"                        with --nodes for cpuemu: messages take TIME longer, such as\n"
+	"                        1ms, or 1ms,300us: with JITTER some more and some less\n"
+	"      --net-rate RATE   the same: bytes a second that a device sends at most\n"
 	"      --unroll N        how often a loop may go back (default 2)\n"
 	"      --limit SECONDS   how long a witness that searches may take for one test\n"
 	"                        (default 60; 0: no limit); a test that takes longer is not\n"
@@ -81,6 +87,7 @@ static const struct option long_options[] = {
 	{"expect", required_argument, NULL, OPT_EXPECT},
 	{"axioms", required_argument, NULL, OPT_AXIOMS},
 	{"nodes", required_argument, NULL, OPT_NODES},
+	TOOL_NETWORK_OPTIONS,
 	{"unroll", required_argument, NULL, OPT_UNROLL},
 	{"limit", required_argument, NULL, OPT_LIMIT},
 	{"runs", required_argument, NULL, OPT_RUNS},
@@ -200,6 +207,9 @@ static int parse_option(int letter, const char *text, suite_options_t *options)
 		misused = parse_number("--nodes", text, 1, LITMUS_MAX_THREADS, &number);
 		options->litmus.nodes = (int)number;
 		break;
+	case TOOL_NET_DELAY:
+	case TOOL_NET_RATE:
+		return tool_parse_network("litmus", letter, text);
 	case OPT_UNROLL:
 		misused = parse_number("--unroll", text, 1, 64, &number);
 		options->litmus.unroll = (int)number;
@@ -262,9 +272,13 @@ int suite_options_parse(int argc, char **argv, suite_options_t *options_out, boo
 	if (options.through && options.witness != &litmus_cuda)
 		return tool_misuse("litmus", "--through is for --on cuda; %s has one way",
 				   options.witness->name);
-	if (options.litmus.nodes > 1 && options.witness != &litmus_cache)
-		return tool_misuse("litmus", "--nodes is for --on cache; %s has no nodes",
+	if (options.litmus.nodes > 1 && options.witness != &litmus_cache &&
+	    options.witness != &litmus_cpuemu)
+		return tool_misuse("litmus",
+				   "--nodes is for --on cache and --on cpuemu; %s has no nodes",
 				   options.witness->name);
+	if (tool_check_network("litmus", options.litmus.nodes))
+		return TOOL_MISUSED;
 	if (options.interleaved && options.witness != &litmus_explore)
 		return tool_misuse("litmus",
 				   "--weak off is for the exploring executor: --on explore");

@@ -30,7 +30,37 @@ verdict $? "the exit code of a rank that fails" "exit code $code, wanted 7"
 if [ -e "$BUILD/plugins/libtessera-net-ucx.so" ]; then
 	prints "a world on several nodes" 'rank 2 of 3' tessera run -n 3 --nodes 2 "$hello"
 	seen "each of its ranks" 'rank [0-2] of 3' 3
+	prints "a late and slow network" 'rank 2 of 3' \
+		tessera run -n 3 --nodes 2 --net-delay 2ms,1ms --net-rate 10M "$hello"
+	try env TESSERA_LOG=info tessera run -n 2 --nodes 2 --net-delay 2ms,1ms --net-rate 10M \
+		"$hello"
+	grep -q 'messages are 2 ms late, 1 ms more or less; a rank sends 1.*e+07 bytes a second' \
+		"$TAP_FILES/err"
+	verdict $? "the log says how late it is" "$(cat "$TAP_FILES/err")"
+	rm -f "$TAP_FILES/times"
+	for delay in 20ms 0ms; do
+		tessera perf signal -n 2 --nodes 2 --net-delay $delay -N 1 -m 3 -w 0 |
+			awk '$3 == "u64" {print $4}' >>"$TAP_FILES/times"
+	done
+	awk 'NR == 1 {late = $1} NR == 2 {exit !(late > 20000 && $1 < late)}' "$TAP_FILES/times"
+	verdict $? "a signal takes the delay" "$(cat "$TAP_FILES/times") us, with and without 20 ms"
+	for operation in signal 'atomic --op all'; do
+		# shellcheck disable=SC2086 # words
+		prints "perf $operation between nodes" '^# wrong elements: 0 \(ok\)$' \
+			tessera perf $operation -n 2 --nodes 2 -N 3 -m 50 -w 0
+	done
+	litmus=$(dirname "$0")/../../litmus/SB.rlx.diffGPU-ss.litmus
+	prints "a weak outcome between nodes" '^Observation SB.rlx.diffGPU-ss Sometimes ' \
+		tessera litmus --on cpuemu --nodes 2 -v --runs 5000 "$litmus"
 fi
+for late in '--net-delay 2s' '--net-delay 1ms,2ms' '--net-delay soon' '--net-rate 12' \
+	'--net-rate none'; do
+	# shellcheck disable=SC2086 # words
+	refuses "a network that is not: $late" 2 "${late%% *}" \
+		tessera run -n 2 --nodes 2 $late "$hello"
+done
+refuses "a late network on one node" 2 'say with --nodes' \
+	tessera run -n 2 --net-delay 1ms "$hello"
 try env TESSERA_NET_PLUGIN=/nowhere.so tessera run -n 3 --nodes 2 "$hello"
 [ "$code" -eq 1 ] && grep -q '/nowhere.so' "$TAP_FILES/err"
 verdict $? "a world on several nodes, without what carries its messages" "exit code $code"

@@ -8,7 +8,7 @@
 #include "tessera/program.h"
 #include "tools/litmus/run/rank.h"
 
-enum { MOST_TEAMS = 64, INSTANCES_CPU = 1 << 12 /* of one launch, at most */ };
+enum { MOST_TEAMS = 64, TEAMS_FAR = 16, INSTANCES_CPU = 1 << 12 /* of one launch, at most */ };
 
 /* ------------------------------------------------------------------ what a launch has shown */
 
@@ -156,7 +156,8 @@ static tsr_status_t allocate(litmus_rank_t *r)
 	LITMUS_TRY(tsr_world_device(r->world, &props));
 	const uint64_t instances = r->emulated ? INSTANCES_CPU : INSTANCES_GPU;
 	const int blocks = props.resident_blocks < MOST_TEAMS ? props.resident_blocks : MOST_TEAMS;
-	r->teams = r->emulated ? 1 : blocks; /* more of them would take the cores from each other */
+	/* more teams would take the emulator's cores from each other, but for those that wait */
+	r->teams = r->far ? TEAMS_FAR : r->emulated ? 1 : blocks;
 	LITMUS_TRY(tsr_heap_alloc(r->world, LITMUS_RUN_LOCATIONS * instances * STRIDE * word, 0,
 				  "locations", &memory));
 	LITMUS_TRY(tsr_heap_alloc(r->world,
@@ -211,6 +212,7 @@ tsr_status_t litmus_rank_run(tsr_world_t *world, const litmus_job_t *job)
 		.world = world,
 		.board = &job->board,
 		.emulated = strcmp(tsr_world_backend(world), "cpuemu") == 0,
+		.far = tsr_world_nodes(world) > 1,
 		.me = tsr_world_rank(world),
 		.size = tsr_world_size(world),
 		.random = job->seed,

@@ -42,6 +42,7 @@ typedef struct litmus_job {
 	int count;
 	int64_t runs;
 	uint64_t seed;
+	int nodes; /* that devices are on: at most one for each device */
 	bool by_lanes;
 	litmus_board_t board;
 } litmus_job_t;
@@ -53,6 +54,7 @@ typedef struct litmus_rank {
 	const litmus_board_t *board;
 	bool emulated;         /* blocks are threads on the host's few cores */
 	bool shared;           /* some rank has the GPU of another */
+	bool far;              /* ranks are on several nodes: an access may be a message */
 	litmus_lanes_t *lanes; /* null: by the device API */
 	int me, size, teams;
 	uint64_t instances, random;

@@ -47,11 +47,14 @@ static tsr_status_t has_device(const char *backend)
 
 static tsr_status_t run_world(const char *backend, litmus_job_t *job, int ranks)
 {
+	const int nodes = job->nodes < ranks ? job->nodes : ranks;
+	const bool threads = strcmp(backend, "cpuemu") == 0 && nodes < 2;
 	tsr_launcher_t launcher = {
 		.size = sizeof launcher,
 		.ranks = ranks,
 		.backend = backend,
-		.placement = strcmp(backend, "cpuemu") == 0 ? TSR_PLACE_THREAD : TSR_PLACE_PROCESS,
+		.placement = threads ? TSR_PLACE_THREAD : TSR_PLACE_PROCESS,
+		.nodes = nodes,
 	};
 	char name[] = "litmus";
 	char *argv[] = {name, NULL};
@@ -106,6 +109,7 @@ static tsr_status_t run_on(const char *backend, const litmus_test_t *const *test
 		.count = count,
 		.runs = options->runs,
 		.seed = options->seed,
+		.nodes = options->nodes,
 		.by_lanes = strcmp(backend, "cuda") == 0 && !options->through_api,
 	};
 
