@@ -1,6 +1,8 @@
 /* A world over several nodes. */
 #include "src/world/nodes.h"
 
+#include <sys/resource.h>
+
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/net/net.h"
@@ -34,6 +36,33 @@ static void end_world(void *ctx, tsr_status_t status, const char *sentence)
 {
 	const tsr_world_t *world = ctx;
 	tsr_boot_abort(world->boot, status, sentence);
+}
+
+/**
+ * Refuses a world that will not find enough descriptors: UCX ends the process
+ * where it lacks one. A rank's end has about 13, and one for each far rank; of
+ * ranks as threads one process has them all.
+ */
+static tsr_status_t check_descriptors(const tsr_world_t *world)
+{
+	enum { OF_AN_END = 16, OF_ALL_ELSE = 32 };
+	const bool threads = tsr_boot_in_threads(world->boot);
+	struct rlimit limit;
+	unsigned long far = 0;
+	for (int r = 0; r < world->size; r++)
+		far += world->nodes[r] != world->nodes[world->rank];
+	const unsigned long ends = threads ? (unsigned long)world->size : 1,
+			    others = threads ? 0 : (unsigned long)world->size - far,
+			    needed = ends * (OF_AN_END + far) + others + OF_ALL_ELSE;
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
+		return TSR_OK;
+	return tsr_error(TSR_ERR_SYSTEM,
+			 "%d ranks on %d nodes need about %lu descriptors in %s, which may have "
+			 "%lu: raise the limit (ulimit -n)%s",
+			 world->size, world->node_count, needed,
+			 threads ? "this one process" : "each process",
+			 (unsigned long)limit.rlim_cur,
+			 threads ? ", or let ranks be processes" : "");
 }
 
 /** A key that rank 0 invents, and all ranks of the world share. */
@@ -93,7 +122,9 @@ tsr_status_t tsr_world_connect_nodes(tsr_world_t *world)
 				 "TESSERA_BACKEND=cpuemu",
 				 world->node_count, world->backend->name);
 	world->backend->heap->serve(world->device, &memory);
-	tsr_status_t status = share_key(world, &key);
+	tsr_status_t status = check_descriptors(world);
+	if (status == TSR_OK)
+		status = share_key(world, &key);
 	if (status == TSR_OK)
 		status = open_net(world, &key);
 	if (status == TSR_OK)

@@ -49,6 +49,11 @@ if [ -e "$BUILD/plugins/libtessera-net-ucx.so" ]; then
 		prints "perf $operation between nodes" '^# wrong elements: 0 \(ok\)$' \
 			tessera perf $operation -n 2 --nodes 2 -N 3 -m 50 -w 0
 	done
+	# a limit below that of ranks as threads, and above that of processes
+	refuses "ranks as threads that lack descriptors" 1 'about 1056 descriptors in this one' \
+		env TESSERA_NODES=2 sh -c "ulimit -n 200; exec tessera run -n 32 -p thread $hello"
+	prints "ranks as processes that have them" 'rank 31 of 32' \
+		sh -c "ulimit -n 200; exec tessera run -n 32 --nodes 2 $hello"
 	litmus=$(dirname "$0")/../../litmus/SB.rlx.diffGPU-ss.litmus
 	prints "a weak outcome between nodes" '^Observation SB.rlx.diffGPU-ss Sometimes ' \
 		tessera litmus --on cpuemu --nodes 2 -v --runs 5000 "$litmus"
