@@ -153,6 +153,10 @@ static ucs_status_t open_context(const char *interface, ucp_context_h *context_o
 		return status;
 	if (interface != NULL)
 		status = ucp_config_modify(config, "NET_DEVICES", interface);
+	/* Peers are on other nodes. Shared memory would be made all the same, and its files be left
+	 * in /dev/shm by a process that is killed meanwhile. */
+	if (status == UCS_OK && getenv("UCX_TLS") == NULL)
+		status = ucp_config_modify(config, "TLS", "^shm");
 	if (status == UCS_OK)
 		status = ucp_init(&params, config, context_out);
 	ucp_config_release(config);
