@@ -126,8 +126,9 @@ typedef struct tsr_control {
 	_Atomic uint32_t proposal_claimed; /* as end_claimed */
 	_Atomic uint32_t proposal_ready;
 	tsr_end_t proposal;
-	/* not 0: this node has not heard of node 0 for half a deadline; only for reports */
-	_Atomic uint32_t hub_silent;
+	/* not 0: 1 + the keeper of a node of which this one has not heard for half a deadline; only
+	 * for reports */
+	_Atomic uint32_t silent;
 	_Atomic uint32_t relay_gone; /* not 0: nobody passes anything on any more */
 	tsr_event_ring_t events;     /* from this node's ranks to its relay */
 

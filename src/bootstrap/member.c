@@ -447,7 +447,7 @@ static bool door_is_served(const tsr_boot_t *boot)
 static bool is_hub_silent(const tsr_boot_t *boot, uint64_t begin_ns)
 {
 	/* relaxed: for the report alone */
-	return atomic_load_explicit(&boot->control->hub_silent, memory_order_relaxed) != 0 &&
+	return atomic_load_explicit(&boot->control->silent, memory_order_relaxed) == 1 &&
 	       tsr_now_ns() - begin_ns < 2 * boot->deadline_ns;
 }
 

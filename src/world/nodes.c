@@ -103,10 +103,13 @@ static tsr_status_t exchange_addresses(tsr_world_t *world, tsr_net_memory_t *mem
 	if (status == TSR_OK)
 		status = tsr_world_exchange(world, tsr_boot_call(world->boot), "address", mine, all,
 					    sizeof mine);
-	return status == TSR_OK
-		       ? tsr_net_connect(world->host.net,
-					 (const unsigned char(*)[TSR_NET_ADDRESS_BYTES])all, memory)
-		       : status;
+	if (status == TSR_OK)
+		status =
+			tsr_net_connect(world->host.net,
+					(const unsigned char(*)[TSR_NET_ADDRESS_BYTES])all, memory);
+	/* the net knows that the world has ended, and the world why */
+	const tsr_status_t ended = tsr_boot_ended(world->boot);
+	return status == TSR_ERR_ABORTED && ended != TSR_OK ? ended : status;
 }
 
 tsr_status_t tsr_world_connect_nodes(tsr_world_t *world)

@@ -205,7 +205,8 @@ void tsr_hub_take(tsr_relay_t *relay, tsr_link_t *link, const tsr_frame_t *frame
 		break;
 	case TSR_FRAME_END: {
 		/* the first one wins: of node 0's ranks too */
-		const tsr_end_t end = tsr_frame_end(relay->boot, body);
+		const tsr_end_t proposed = tsr_frame_end(relay->boot, body),
+				end = tsr_relay_name_silent(relay->boot, &proposed);
 		tsr_control_end(relay->boot->control, &end);
 		break;
 	}

@@ -66,9 +66,26 @@ static bool is_relay_gone(tsr_boot_t *boot)
 	       (boot->rank != boot->keeper && tsr_boot_lost_rank(boot) == boot->keeper);
 }
 
+tsr_end_t tsr_relay_name_silent(const tsr_boot_t *boot, const tsr_end_t *end)
+{
+	tsr_end_t told = *end;
+	/* relaxed: for reports alone */
+	const uint32_t silent = atomic_load_explicit(&boot->control->silent, memory_order_relaxed);
+	const size_t used = strlen(told.sentence);
+	if (silent != 0 && (told.status == TSR_ERR_TIMEOUT || told.status == TSR_ERR_KERNEL))
+		snprintf(
+			told.sentence + used, sizeof told.sentence - used,
+			"; nothing has been heard of node %d for longer than half of that time: is "
+			"its rank %u stopped?",
+			tsr_boot_node(boot, (int)silent - 1), silent - 1);
+	return told;
+}
+
 void tsr_relay_end_world(tsr_boot_t *boot, const tsr_end_t *end)
 {
 	const char *sentence;
+	const tsr_end_t told = tsr_relay_name_silent(boot, end);
+	end = &told;
 	if (boot->keeper == 0) {
 		tsr_control_end(boot->control, end);
 		tsr_event_ring_bell(boot);
@@ -262,6 +279,17 @@ static void look_for_lost(tsr_relay_t *relay, uint64_t now)
 				 lost, boot->size, tsr_boot_node(boot, lost), boot->rank);
 }
 
+/** Notes that nothing is heard of a node, or that it is heard again. */
+static void note_silence(const tsr_boot_t *boot, int keeper, bool silent)
+{
+	/* relaxed, both: for reports alone, and this thread alone writes it */
+	const uint32_t before = atomic_load_explicit(&boot->control->silent, memory_order_relaxed);
+	const uint32_t mark = (uint32_t)keeper + 1;
+	if (silent ? before == 0 : before == mark)
+		atomic_store_explicit(&boot->control->silent, silent ? mark : 0,
+				      memory_order_relaxed);
+}
+
 /** Says that this node lives, and notices those that no longer say it. */
 static void look_at_link(tsr_relay_t *relay, tsr_link_t *link, uint64_t now)
 {
@@ -273,10 +301,7 @@ static void look_at_link(tsr_relay_t *relay, tsr_link_t *link, uint64_t now)
 	if (!link->goodbye_said && now - link->sent_ns > every_ns)
 		(void)tsr_link_say(link, &alive, NULL);
 	const uint64_t silence_ns = tsr_stopwatch_look(&link->silence, now);
-	if (!tsr_relay_is_hub(relay))
-		/* relaxed: for reports alone */
-		atomic_store_explicit(&boot->control->hub_silent,
-				      silence_ns > boot->deadline_ns / 2, memory_order_relaxed);
+	note_silence(boot, link->keeper, silence_ns > boot->deadline_ns / 2);
 	if (silence_ns <= boot->deadline_ns)
 		return;
 	char deadline[32], why[160];

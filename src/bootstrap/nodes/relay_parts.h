@@ -65,6 +65,12 @@ static inline bool tsr_relay_ended(const tsr_relay_t *relay)
 void tsr_relay_decide(tsr_relay_t *relay, tsr_status_t status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/**
+ * Who waits too long names the rank that it waits for. That one may wait itself,
+ * for a node of which nothing is heard: this names the node too.
+ */
+tsr_end_t tsr_relay_name_silent(const tsr_boot_t *boot, const tsr_end_t *end);
+
 /** Whether a rank of this node has proposed why the world should end. */
 bool tsr_relay_has_proposal(const tsr_relay_t *relay);
 
