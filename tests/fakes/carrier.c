@@ -1,9 +1,11 @@
 /*
  * A carrier for tests, between processes of one machine: over Unix datagrams.
  * It sends some messages late, and delivers messages late and in random order,
- * as its seed says. Its settings come as the name of the interface, "seed 7
- * delay 300": microseconds that a message may be late at most; 0: all are in
- * order.
+ * as its seed says. Its settings come as the name of the interface, or where
+ * there is none as TSR_TEST_CARRIER, "seed 7 delay 300": microseconds that a
+ * message may be late at most; 0: all are in order. With "seed 7 delay 300 cut
+ * 50" the link is cut when 50 messages have been sent: what is sent then goes
+ * nowhere, nothing arrives, and nobody is told.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -46,6 +48,7 @@ typedef struct address {
 struct tsr_carrier_link {
 	tsr_carrier_events_t events;
 	uint64_t random, delay_ns;
+	unsigned long long left; /* messages until the link is cut */
 	int socket, timer, epoll, size;
 	late_t *late;
 	found_t *found;
@@ -126,6 +129,9 @@ static tsr_carrier_sent_t send_message(tsr_carrier_link_t *link, int peer, const
 		       .data_bytes = data_bytes,
 		       .mark = mark};
 	const bool in_order = link->delay_ns == 0 && link->late != NULL;
+	if (link->left == 0)
+		return TSR_CARRIER_SENT;
+	link->left--;
 	if (!in_order && made.due_ns <= now_ns() && transmit(link, &made, &gone)) {
 		if (gone)
 			link->events.lost(link->events.ctx, peer, "it is gone");
@@ -183,6 +189,10 @@ static unsigned find(tsr_carrier_link_t *link)
 		found_t *found = malloc(sizeof *found + bytes), **at = &link->found;
 		if (found == NULL || header_bytes > bytes)
 			abort();
+		if (link->left == 0) {
+			free(found);
+			continue;
+		}
 		memcpy(found->bytes, frame + sizeof header_bytes, bytes);
 		found->header_bytes = header_bytes;
 		found->data_bytes = bytes - header_bytes;
@@ -224,20 +234,23 @@ static bool arm(tsr_carrier_link_t *link)
 static bool open_link(const tsr_carrier_settings_t *settings, tsr_carrier_link_t **link_out,
 		      char *why_out, size_t why_bytes)
 {
-	unsigned long long seed = 1, delay_us = 0;
+	unsigned long long seed = 1, delay_us = 0, cut = ~0ull;
+	const char *text =
+		settings->interface != NULL ? settings->interface : getenv("TSR_TEST_CARRIER");
 	struct epoll_event event = {.events = EPOLLIN};
 	const struct sockaddr_un any = {.sun_family = AF_UNIX};
 	tsr_carrier_link_t *link =
 		calloc(1, sizeof *link + (size_t)settings->size * sizeof(address_t));
-	if (settings->interface != NULL &&
-	    sscanf(settings->interface, "seed %llu delay %llu", &seed, &delay_us) != 2) {
-		snprintf(why_out, why_bytes, "no interface '%s'", settings->interface);
+	if (text != NULL &&
+	    sscanf(text, "seed %llu delay %llu cut %llu", &seed, &delay_us, &cut) < 2) {
+		snprintf(why_out, why_bytes, "no interface '%s'", text);
 		free(link);
 		return false;
 	}
 	link->events = settings->events;
 	link->size = settings->size;
 	link->delay_ns = delay_us * 1000;
+	link->left = cut;
 	link->random = (seed * 64 + (uint64_t)settings->rank + 1) * 0x9e3779b97f4a7c15u;
 	link->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	link->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
