@@ -285,7 +285,7 @@ TSR_FN void litmus_play(tsr_coop_t *coop, const litmus_run_args_t *a, int worker
 		player.instance = i;
 		/* Where the others do not run at all, on a GPU that ranks share, there is little
 		 * point in waiting. */
-		if (a->patience > 0)
+		if (a->patience > 0 && (i == (uint64_t)team || !a->once))
 			patience =
 				litmus_meet(coop, a, i, patience) ? a->patience : patience / 2 + 16;
 		litmus_play_instance(coop, &player);

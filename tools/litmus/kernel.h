@@ -87,7 +87,8 @@ typedef struct litmus_run_args {
 	uint64_t instances, stride;
 	/* looks at a word before one goes on alone; 0: players do not meet */
 	int64_t patience;
-	int32_t teams, classes, players;           /* players: threads of the test */
+	int32_t once;                    /* not 0: a team meets before its first instance alone */
+	int32_t teams, classes, players; /* players: threads of the test */
 	int32_t home[LITMUS_RUN_LOCATIONS];        /* ranks */
 	uint32_t multiplier[LITMUS_RUN_LOCATIONS]; /* odd */
 	/* [class][worker]: a thread of the test, or -1 */
