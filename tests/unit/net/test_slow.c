@@ -63,6 +63,28 @@ Test(net_slow, round_trips_take_twice_the_delay_and_no_processor, .timeout = 300
 		     0);
 }
 
+/** A message that nobody waits for wakes the proxy thread when it is due (net_rank_main looks). */
+static int asleep(net_rank_t *me)
+{
+	enum { MESSAGES = 6 };
+	for (uint64_t i = 1; i <= MESSAGES; i++) {
+		net_meet(me);
+		usleep(50 * 1000); /* both proxy threads sleep */
+		if (me->rank == 0)
+			tsr_net_update(me->net, 1, net_word(WORD, NET_SET, i), false);
+		while (me->rank == 1 && net_read(me, WORD) < i) {
+			NEED(!tsr_net_is_over(me->net));
+			usleep(1000);
+		}
+	}
+	return 0;
+}
+
+Test(net_slow, what_is_due_wakes_who_sleeps, .timeout = 300)
+{
+	cr_expect_eq(run(2, (tsr_slow_t){.delay_ns = DELAY_MS * MS}, asleep), 0);
+}
+
 /** Messages overtake each other: some wait at the target for those before them. */
 static int overtaken(net_rank_t *me)
 {
