@@ -38,7 +38,7 @@ for nodes in 1 2; do
 done >"$TAP_FILES/seen"
 [ "$(tr '\n' ' ' <"$TAP_FILES/seen")" = "Never 0 3 Sometimes 1 3 " ]
 verdict $? "only between nodes an ADD is late" "$(cat "$TAP_FILES/seen")"
-refuses "nodes of a witness that has none" 2 '--nodes is for --on cache; views has no' \
+refuses "nodes of a witness that has none" 2 '--on cpuemu; views has no nodes' \
 	tessera litmus $suite --on views --nodes 2
 prints "a stale message where the acquire is wider than the release" \
 	'^Observation MP.rel.acq.diffGPU-as Sometimes 1 2$' \
