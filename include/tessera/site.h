@@ -48,6 +48,7 @@ TSR_API tsr_status_t tsr_site_end(tsr_status_t status);
 #define tsr_barrier(...) TSR_SITED(tsr_barrier, __VA_ARGS__)
 
 #define tsr_team_split(...) TSR_SITED(tsr_team_split, __VA_ARGS__)
+#define tsr_team_split_node(...) TSR_SITED(tsr_team_split_node, __VA_ARGS__)
 #define tsr_team_create(...) TSR_SITED(tsr_team_create, __VA_ARGS__)
 #define tsr_team_destroy(...) TSR_SITED(tsr_team_destroy, __VA_ARGS__)
 #define tsr_team_barrier(...) TSR_SITED(tsr_team_barrier, __VA_ARGS__)

@@ -52,6 +52,22 @@ TSR_API tsr_status_t tsr_team_split(tsr_team_t *parent, int colour, int key, con
 				    tsr_team_t **team_out);
 
 /**
+ * Splits `parent` by nodes (tsr_world_node). `*node_out` becomes the team of the
+ * members on my node, named "node". `*across_out` becomes the team of the members
+ * that have the same number in their node's team as I have in mine, in the order
+ * of their nodes, named "across". Where nodes have different numbers of members,
+ * the last of these teams have none of the smaller nodes. Either pointer may be
+ * null on all members; then that team is not made.
+ *
+ * Called by:  every member of `parent`, one thread a rank (collective).
+ * Errors:     as tsr_team_split. If the second team cannot be made, the first is
+ *             destroyed again.
+ * Source:     NVSHMEMX_TEAM_NODE; MPI_Comm_split_type.
+ */
+TSR_API tsr_status_t tsr_team_split_node(tsr_team_t *parent, tsr_team_t **node_out,
+					 tsr_team_t **across_out);
+
+/**
  * Makes a team from a list: member i is rank ranks[i] of `parent`. Every member
  * of `parent` passes the same list. Members of `parent` that are not in the
  * list get a null team, which is no error.

@@ -66,10 +66,8 @@ TSR_API int tsr_world_nodes(const tsr_world_t *world);
 /**
  * The node of a rank, 0 .. tsr_world_nodes - 1; nodes are numbered in the order
  * of their lowest ranks. -1 if there is no such rank. The heap of a rank on
- * another node is not mapped: everything but a pointer reaches it. The team of a
- * node:
- * `tsr_team_split(tsr_world_team(world), tsr_world_node(world, rank), 0, "node",
- * &team)`. Any thread.
+ * another node is not mapped: everything but a pointer reaches it. Any thread.
+ * The team of my node: tsr_team_split_node (team.h).
  */
 TSR_API int tsr_world_node(const tsr_world_t *world, int rank);
 

@@ -6,6 +6,7 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/net/net.h"
+#include "src/world/team.h"
 
 void tsr_world_find_nodes(tsr_world_t *world)
 {
@@ -30,6 +31,56 @@ int tsr_world_nodes(const tsr_world_t *world)
 int tsr_world_node(const tsr_world_t *world, int rank)
 {
 	return rank >= 0 && rank < world->size ? world->nodes[rank] : -1;
+}
+
+int tsr_team_nodes(const tsr_team_t *team)
+{
+	bool seen[TSR_MAX_RANKS] = {false};
+	int nodes = 0;
+	for (int i = 0; i < team->host.size; i++) {
+		const int node = team->world->nodes[team->ranks[i]];
+		nodes += !seen[node];
+		seen[node] = true;
+	}
+	return nodes;
+}
+
+/** This rank's number among the members of its node, and the number of its node. */
+static int place_in_node(const tsr_team_t *team, int *node_out)
+{
+	const int *nodes = team->world->nodes;
+	const int mine = nodes[team->world->rank];
+	int place = 0;
+	for (int i = 0; i < team->host.rank; i++)
+		place += nodes[team->ranks[i]] == mine;
+	*node_out = mine;
+	return place;
+}
+
+tsr_status_t tsr_team_split_node(tsr_team_t *parent, tsr_team_t **node_out, tsr_team_t **across_out)
+{
+	tsr_team_t *node_team = NULL, *across = NULL;
+	int node;
+	if (parent == NULL || (node_out == NULL && across_out == NULL))
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_team_split_node: parent must not be null, and not both "
+				 "node_out and across_out");
+	const int place = place_in_node(parent, &node);
+	tsr_status_t status =
+		node_out != NULL ? tsr_team_split(parent, node, 0, "node", &node_team) : TSR_OK;
+	if (status == TSR_OK && across_out != NULL)
+		status = tsr_team_split(parent, place, node, "across", &across);
+	if (status != TSR_OK) {
+		/* the sentence is of the failure */
+		if (node_team != NULL)
+			(void)tsr_team_destroy(node_team);
+		return status;
+	}
+	if (node_out != NULL)
+		*node_out = node_team;
+	if (across_out != NULL)
+		*across_out = across;
+	return TSR_OK;
 }
 
 static void end_world(void *ctx, tsr_status_t status, const char *sentence)

@@ -31,6 +31,9 @@ void tsr_world_drop_teams(tsr_world_t *world);
  */
 tsr_status_t tsr_world_sync_streams(tsr_world_t *world, const tsr_team_t *team);
 
+/** The number of nodes on which the team has members. In src/world/nodes.c. */
+int tsr_team_nodes(const tsr_team_t *team);
+
 /** Whether this rank has a stream of the team. In src/world/stream.c. */
 bool tsr_team_has_stream(const tsr_team_t *team);
 
