@@ -31,6 +31,19 @@ typedef struct tsr_cpu_window {
 	unsigned char *const *base; /* base[i]: address in this process of member i's copy */
 } tsr_cpu_window_t;
 
+/**
+ * The members of a team by nodes: those of node k are member[first[k]] up to
+ * member[first[k + 1] - 1]. Nodes without members do not count, the others keep
+ * their order; members of a node keep the team's order.
+ */
+typedef struct tsr_cpu_nodes {
+	int count;
+	int node[TSR_MAX_RANKS];  /* node[r]: of member r */
+	int place[TSR_MAX_RANKS]; /* place[r]: of member r among its node's members */
+	int first[TSR_MAX_RANKS + 1];
+	int member[TSR_MAX_RANKS];
+} tsr_cpu_nodes_t;
+
 /** A team as its kernels see it. Constant. */
 struct tsr_device_team {
 	const tsr_host_team_t *host;
@@ -38,6 +51,7 @@ struct tsr_device_team {
 	const int *ranks;      /* ranks[i]: world rank of member i */
 	const char *name;      /* explored: the name for reports; null: the world */
 	uint64_t key;          /* a number that all members share, made of their ranks */
+	tsr_cpu_nodes_t nodes;
 	tsr_cpu_window_t heap; /* window 0 */
 	unsigned char *base[]; /* addresses of the members' heaps */
 };

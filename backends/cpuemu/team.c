@@ -13,6 +13,22 @@ static uint64_t key_of(const tsr_host_team_t *host)
 	return key;
 }
 
+/** Adds the members that are on a node of the world, if there are any. */
+static void add_node(tsr_cpu_nodes_t *nodes, const tsr_host_team_t *host, const int *node_of,
+		     int node)
+{
+	int end = nodes->first[nodes->count];
+	for (int r = 0; r < host->size; r++) {
+		if (node_of[host->ranks[r]] != node)
+			continue;
+		nodes->node[r] = nodes->count;
+		nodes->place[r] = end - nodes->first[nodes->count];
+		nodes->member[end++] = r;
+	}
+	if (end > nodes->first[nodes->count])
+		nodes->first[++nodes->count] = end;
+}
+
 static tsr_status_t team_create(tsr_device_t *device, const tsr_host_team_t *host,
 				tsr_device_team_t **team_out)
 {
@@ -33,6 +49,8 @@ static tsr_status_t team_create(tsr_device_t *device, const tsr_host_team_t *hos
 					.base = team->base};
 	for (int i = 0; i < host->size; i++)
 		team->base[i] = device->env.base[host->ranks[i]];
+	for (int node = 0; team->nodes.first[team->nodes.count] < host->size; node++)
+		add_node(&team->nodes, host, device->env.host->nodes, node);
 	*team_out = team;
 	return TSR_OK;
 }

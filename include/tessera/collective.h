@@ -36,6 +36,8 @@ typedef struct tsr_collective_state tsr_collective_state_t;
  *               far apart.
  *   In place:   as each call says for the kernel's call of the same name.
  *               Otherwise `dst` and `src` share no memory.
+ *   Nodes:      in a team that spans nodes, data crosses between two nodes once
+ *               where it can (dev/collective.h, dev/reduction.h).
  *   State:      `state` is tsr_collective_state_bytes(team size) bytes of the
  *               heap, aligned to 128, cleared before the first use and never
  *               again. It serves one call at a time: one stream, or streams
@@ -60,7 +62,8 @@ typedef struct tsr_collective_state tsr_collective_state_t;
 
 /**
  * Combines the elements of all members' `src` into every member's `dst`: sums,
- * largest or smallest, in rank order, with the same bits on all. Elements are
+ * largest or smallest, in rank order, or, in a team that spans nodes, by nodes and
+ * then by ranks, with the same bits on all. Elements are
  * f64, f32, f16, bf16, i32, i8 or u8; tsr_all_reduce_view says how they are
  * rounded.
  */

@@ -53,10 +53,9 @@ static bool cut(const tsr_stream_collective_args_t *c, int ranks, side_t *dst, s
 }
 
 /** Whether the messages fit the inbox, and a word has its place whatever gaps there are. */
-static bool fits(const side_t *dst, const side_t *src, int ranks)
+static bool fits(const side_t *dst, const side_t *src, int64_t room)
 {
 	const int64_t rows = src->first.rows, cols = src->first.cols,
-		      room = TSR_ONE_SHOT_BYTES(ranks),
 		      row_bytes = cols * tsr_element_bytes(src->first.dtype);
 	return rows > 0 && cols > 0 && dst->first.rows == rows && dst->first.cols == cols &&
 	       rows <= room && row_bytes <= room && (rows == 1 || row_bytes % 4 == 0) &&
@@ -88,13 +87,20 @@ static tsr_view_t without_gaps(tsr_view_t view)
 	return tsr_view_has_no_gaps(view) ? tsr_view_flat(view, 0, elements, elements) : view;
 }
 
-bool tsr_collective_is_short(const tsr_stream_collective_args_t *call, int me, int ranks,
+/** The most bytes of a message, as tsr_one_shot_most says. */
+static int64_t most_bytes(int ranks, int nodes)
+{
+	const int64_t most = TSR_ONE_SHOT_BYTES(ranks);
+	return nodes > 1 && most > TSR_ONE_SHOT_FAR_BYTES ? TSR_ONE_SHOT_FAR_BYTES : most;
+}
+
+bool tsr_collective_is_short(const tsr_stream_collective_args_t *call, int me, int ranks, int nodes,
 			     int blocks, tsr_short_call_t *out)
 {
 	enum { PAIR_BYTES = 8 }; /* of words: elements may have two */
 	side_t dst, src;
-	if (call->batches != 1 || !cut(call, ranks, &dst, &src) || !fits(&dst, &src, ranks) ||
-	    !is_apart(call, &dst, &src, me))
+	if (call->batches != 1 || !cut(call, ranks, &dst, &src) ||
+	    !fits(&dst, &src, most_bytes(ranks, nodes)) || !is_apart(call, &dst, &src, me))
 		return false;
 	const int32_t element = (int32_t)tsr_element_bytes(call->dst.dtype);
 	const int64_t bytes = src.first.rows * src.first.cols * element;

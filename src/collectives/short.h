@@ -16,7 +16,7 @@
  * share memory in a way that is not in place answers no: the other kernel ends
  * the world.
  */
-bool tsr_collective_is_short(const tsr_stream_collective_args_t *call, int me, int ranks,
+bool tsr_collective_is_short(const tsr_stream_collective_args_t *call, int me, int ranks, int nodes,
 			     int blocks, tsr_short_call_t *out);
 
 #endif

@@ -11,6 +11,7 @@
 #include "src/collectives/short.h"
 #include "src/heap/heap.h"
 #include "src/world/stream.h"
+#include "src/world/team.h"
 #include "tessera/collective.h"
 
 TSR_KERNEL_DECLARE(tsr_stream_moves);
@@ -168,7 +169,8 @@ static tsr_status_t launch(call_t *c, const tsr_kernel_t *kernel)
 	c->args.batches = c->to.count;
 	c->args.dst_step = c->to.step * element;
 	c->args.src_step = c->from.step * element;
-	if (tsr_collective_is_short(&c->args, c->me, c->ranks, blocks, &brief))
+	if (tsr_collective_is_short(&c->args, c->me, c->ranks, tsr_team_nodes(c->stream->team),
+				    blocks, &brief))
 		return tsr_launch_sized(c->stream,
 					kernel == &tsr_stream_moves ? &tsr_stream_short_moves
 								    : &tsr_stream_short_combines,

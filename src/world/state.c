@@ -9,7 +9,7 @@ size_t tsr_barrier_state_bytes(int ranks)
 
 size_t tsr_all_gather_state_bytes(int ranks)
 {
-	return ranks < 1 ? 0 : (size_t)TSR_GATHER_WORDS(ranks) * sizeof(uint64_t);
+	return ranks < 1 ? 0 : (size_t)TSR_ALL_GATHER_WORDS(ranks) * sizeof(uint64_t);
 }
 
 size_t tsr_collective_state_bytes(int ranks)

@@ -6,6 +6,7 @@
 #ifndef TESSERA_COMMON_DEV_COLLECT_H
 #define TESSERA_COMMON_DEV_COLLECT_H
 
+#include "common/dev/nodes.h"
 #include "common/dev/views.h"
 
 #define TSR_VIEWS_CURE "look up in its contract how src is cut, and what dst then has"
@@ -77,15 +78,10 @@ TSR_FN size_t tsr_collect_bytes(int64_t rows, int64_t cols, int32_t dtype)
 	return (size_t)(rows * cols * tsr_element_bytes(dtype));
 }
 
-/**
- * Tells all ranks that this block has arrived, and waits for all blocks of all
- * ranks. Then every `src` is written and every `dst` no longer used.
- */
-TSR_FN tsr_wait_result_t tsr_collect_enter(tsr_collect_t *c)
+TSR_FN tsr_wait_result_t tsr_collect_enter_flat(tsr_collect_t *c)
 {
 	tsr_coop_t *block = c->block;
 	tsr_wait_result_t how = TSR_WAIT_OK;
-	c->target = tsr_gather_target(block, c->counts);
 	/* READY of src and RETIRED of dst. Partner: the waits below on every rank. Litmus:
 	 * MP.count.diffGPU-sss, LB.retired.diffGPU-ss. */
 	tsr_signal_all(block, tsr_gather_count(c->counts, TSR_GATHER_RETIRED(tsr_rank(block))),
@@ -101,10 +97,21 @@ TSR_FN tsr_wait_result_t tsr_collect_enter(tsr_collect_t *c)
 }
 
 /**
- * Tells all ranks that this block has moved its part, and waits for all blocks
- * of all ranks. Then every `dst` is there and every `src` has been read.
+ * Tells all ranks that this block has arrived, and waits for all blocks of all
+ * ranks. Then every `src` is written and every `dst` no longer used.
  */
-TSR_FN tsr_wait_result_t tsr_collect_leave(tsr_collect_t *c)
+TSR_FN tsr_wait_result_t tsr_collect_enter(tsr_collect_t *c)
+{
+	c->target = tsr_gather_target(c->block, c->counts);
+	return TSR_BY_NODES(c->block,
+			    tsr_nodes_meet(c->block,
+					   tsr_gather_count(c->counts, TSR_GATHER_RETIRED(0)),
+					   TSR_GATHER_RETIRED(1) - TSR_GATHER_RETIRED(0),
+					   c->target),
+			    tsr_collect_enter_flat(c));
+}
+
+TSR_FN tsr_wait_result_t tsr_collect_leave_flat(tsr_collect_t *c)
 {
 	tsr_coop_t *block = c->block;
 	tsr_wait_result_t how = TSR_WAIT_OK;
@@ -120,6 +127,19 @@ TSR_FN tsr_wait_result_t tsr_collect_leave(tsr_collect_t *c)
 			       c->target, from);
 	}
 	return how;
+}
+
+/**
+ * Tells all ranks that this block has moved its part, and waits for all blocks
+ * of all ranks. Then every `dst` is there and every `src` has been read.
+ */
+TSR_FN tsr_wait_result_t tsr_collect_leave(tsr_collect_t *c)
+{
+	return TSR_BY_NODES(c->block,
+			    tsr_nodes_meet(c->block,
+					   tsr_gather_count(c->counts, TSR_GATHER_READY(0)),
+					   TSR_GATHER_READY(1) - TSR_GATHER_READY(0), c->target),
+			    tsr_collect_leave_flat(c));
 }
 
 /** This block's share of a view. */

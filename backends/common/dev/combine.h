@@ -13,10 +13,9 @@
 #ifndef TESSERA_COMMON_DEV_COMBINE_H
 #define TESSERA_COMMON_DEV_COMBINE_H
 
+#include "common/dev/node_sums.h"
 #include "common/dev/one_shot.h"
 #include "common/dev/rooted.h"
-
-enum { TSR_COMBINE_LINE = 64 };
 
 /** What is combined, and where it goes: to one rank, or with TSR_ANY_RANK to all. */
 typedef struct tsr_combine {
@@ -26,21 +25,6 @@ typedef struct tsr_combine {
 } tsr_combine_t;
 
 #define TSR_SUMS_CURE "combine f64, f32, f16, bf16, i32, i8 or u8"
-
-/**
- * Part `index` of `count`: whole rows, or if there are fewer, whole lines of
- * columns, so that parts begin at multiples of sixteen bytes if the view does.
- */
-TSR_FN tsr_view_t tsr_combine_part(tsr_view_t view, int index, int count)
-{
-	if (view.rows >= count)
-		return tsr_view_cut(view, TSR_DIM_ROWS, index, count);
-	const int64_t lines = tsr_tiles(view.cols, TSR_COMBINE_LINE),
-		      first = tsr_quotient(lines * index, count) * TSR_COMBINE_LINE,
-		      end = tsr_quotient(lines * (index + 1), count) * TSR_COMBINE_LINE;
-	const tsr_pos_t at = {0, first};
-	return tsr_view_part(view, at, view.rows, end - first);
-}
 
 /** Views without gaps count as one row, whatever their shape. */
 TSR_FN tsr_combine_t tsr_combine_flat(tsr_combine_t c)
@@ -169,7 +153,9 @@ TSR_DEV tsr_wait_result_t tsr_reduce_scatter(tsr_coop_t *block, tsr_view_t dst, 
 	if (tsr_combine_takes(&c, dst, src) && tsr_collect_fits(&c, dst, part.rows, part.cols) &&
 	    tsr_collect_apart(&c, dst, src, tsr_views_are_one(dst, part)))
 		how = one.used ? tsr_combine_in_one(&one, &combine, src, 1, dim)
-			       : tsr_combine_in_two(&c, &combine, 0, 1);
+			       : TSR_BY_NODES(block,
+					      tsr_node_sum_scatter(&c, dst, src, dim, op, state),
+					      tsr_combine_in_two(&c, &combine, 0, 1));
 	return tsr_collect_return(&c, how);
 }
 
@@ -190,7 +176,11 @@ TSR_DEV tsr_wait_result_t tsr_all_reduce_view(tsr_coop_t *block, tsr_view_t dst,
 	if (tsr_combine_takes(&c, dst, src) && tsr_collect_fits(&c, dst, src.rows, src.cols) &&
 	    tsr_collect_apart(&c, dst, src, tsr_views_are_one(dst, src)))
 		how = one.used ? tsr_combine_in_one(&one, &combine, combine.src, 0, TSR_DIM_ROWS)
-			       : tsr_combine_in_two(&c, &combine, tsr_rank(block), tsr_size(block));
+			       : TSR_BY_NODES(block,
+					      tsr_node_sum_whole(&c, combine.dst, combine.src, op,
+								 TSR_SUM_SPREAD, state),
+					      tsr_combine_in_two(&c, &combine, tsr_rank(block),
+								 tsr_size(block)));
 	return tsr_collect_return(&c, how);
 }
 
@@ -208,11 +198,11 @@ TSR_DEV tsr_wait_result_t tsr_reduce_view(tsr_coop_t *block, tsr_view_t dst, tsr
 	if (tsr_combine_takes(&c, dst, src) && tsr_collect_fits(&c, dst, src.rows, src.cols) &&
 	    tsr_collect_apart(&c, dst, src, tsr_views_are_one(dst, src)) &&
 	    tsr_collect_rooted(&c, root))
-		how = tsr_collect_enter(&c);
-	if (how == TSR_WAIT_OK) {
-		tsr_combine_own(block, tsr_combine_mine(block, combine, me, tsr_size(block)));
-		how = tsr_collect_leave(&c);
-	}
+		how = TSR_BY_NODES(block,
+				   tsr_node_sum_whole(&c, tsr_combine_flat(combine).dst,
+						      tsr_combine_flat(combine).src, op, root,
+						      state),
+				   tsr_combine_in_two(&c, &combine, me, tsr_size(block)));
 	return tsr_collect_return(&c, how);
 }
 

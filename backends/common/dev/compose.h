@@ -135,24 +135,26 @@ TSR_FN tsr_wait_result_t tsr_gather_all(tsr_coop_t *block, TSR_HEAP unsigned cha
 	return how;
 }
 
-TSR_DEV tsr_wait_result_t tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst,
-					 const TSR_HEAP void *src, size_t size_bytes,
-					 TSR_HEAP tsr_all_gather_state_t *state)
-{
-	TSR_PART_OF(block, "tsr_all_gather");
-	const tsr_wait_result_t how =
-		tsr_gather_all(block, (TSR_HEAP unsigned char *)dst,
-			       (const TSR_HEAP unsigned char *)src, size_bytes, state);
-	TSR_PART_OF(block, TSR_PART_OF_NONE);
-	return how;
-}
-
 #include "common/dev/collect.h"
 #include "common/dev/combine.h"
 #include "common/dev/exchange.h"
 #include "common/dev/one_shot.h"
 #include "common/dev/rooted.h"
 #include "common/dev/short.h"
+
+TSR_DEV tsr_wait_result_t tsr_all_gather(tsr_coop_t *block, TSR_HEAP void *dst,
+					 const TSR_HEAP void *src, size_t size_bytes,
+					 TSR_HEAP tsr_all_gather_state_t *state)
+{
+	TSR_PART_OF(block, "tsr_all_gather");
+	const tsr_wait_result_t how =
+		TSR_BY_NODES(block, tsr_spread_bytes(block, dst, src, size_bytes, state),
+			     tsr_gather_all(block, (TSR_HEAP unsigned char *)dst,
+					    (const TSR_HEAP unsigned char *)src, size_bytes,
+					    state));
+	TSR_PART_OF(block, TSR_PART_OF_NONE);
+	return how;
+}
 
 /* ------------------------------------------------------------------ locks */
 

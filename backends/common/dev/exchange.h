@@ -6,6 +6,7 @@
 #define TESSERA_COMMON_DEV_EXCHANGE_H
 
 #include "common/dev/one_shot.h"
+#include "common/dev/spread.h"
 
 /* ------------------------------------------------------------------ gather */
 
@@ -55,7 +56,8 @@ TSR_DEV tsr_wait_result_t tsr_all_gather_view(tsr_coop_t *block, tsr_view_t dst,
 	if (tsr_collect_takes(&c, dst, src) && tsr_collect_fits(&c, place, src.rows, src.cols) &&
 	    tsr_collect_apart(&c, dst, src, in_place))
 		how = one.used ? tsr_gather_in_one(&one, dst, src, dim, in_place)
-			       : tsr_gather_in_two(&c, place, src);
+			       : TSR_BY_NODES(block, tsr_spread_view(&c, dst, src, dim, state),
+					      tsr_gather_in_two(&c, place, src));
 	return tsr_collect_return(&c, how);
 }
 

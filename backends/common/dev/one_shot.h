@@ -41,6 +41,18 @@ typedef struct tsr_one_shot {
 /* ------------------------------------------------------------------ choice */
 
 /**
+ * What a message of one step may have, in bytes. Between nodes it is less: each
+ * rank sends its words to every rank there, at twice their bytes, and saves two
+ * meetings and a step.
+ */
+TSR_FN int64_t tsr_one_shot_most(const tsr_coop_t *block)
+{
+	const int64_t most = TSR_ONE_SHOT_BYTES_IN_KERNEL(tsr_size(block));
+	return TSR_BY_NODES(block, most < TSR_ONE_SHOT_FAR_BYTES ? most : TSR_ONE_SHOT_FAR_BYTES,
+			    most);
+}
+
+/**
  * Whether messages are small enough for one step: of a matrix of `rows` x `cols`
  * elements, which the ranks have cut into parts by rows, by columns, or by both.
  * All ranks pass the same, so that all choose alike.
@@ -52,9 +64,9 @@ TSR_FN int tsr_one_shot_suits(const tsr_coop_t *block, int64_t rows, int64_t col
 	const int64_t most_rows = tsr_tiles(rows, by_rows ? ranks : 1),
 		      most_cols = tsr_tiles(cols, by_cols ? ranks : 1),
 		      words = TSR_MARKED_WORDS(most_cols * tsr_element_bytes(dtype));
-	return rows > 0 && cols > 0 && most_rows <= TSR_ONE_SHOT_BYTES_IN_KERNEL(ranks) &&
-	       words <= TSR_ONE_SHOT_BYTES_IN_KERNEL(ranks) &&
-	       4 * most_rows * words <= TSR_ONE_SHOT_BYTES_IN_KERNEL(ranks);
+	const int64_t most = tsr_one_shot_most(block);
+	return rows > 0 && cols > 0 && most_rows <= most && words <= most &&
+	       4 * most_rows * words <= most;
 }
 
 TSR_FN tsr_one_shot_t tsr_one_shot_of(tsr_collect_t *c, TSR_HEAP tsr_collective_state_t *state,

@@ -35,6 +35,31 @@ TSR_FN void tsr_broadcast_share(tsr_collect_t *c, tsr_view_t dst, tsr_view_t src
 	tsr_put_all_2d(c->block, to, to);
 }
 
+#if TSR_PORT_NODES
+
+/**
+ * The same where the team spans nodes: the members of each node fetch it
+ * together, once, and each puts its share to those of its node.
+ */
+TSR_FN void tsr_broadcast_in_node(tsr_collect_t *c, tsr_view_t dst, tsr_view_t src, int root)
+{
+	tsr_coop_t *block = c->block;
+	const int me = tsr_rank(block), members = tsr_port_node_members(block, tsr_my_node(block)),
+		  place = tsr_port_node_place(block, me);
+	const tsr_view_t to = tsr_collect_mine(c, tsr_view_share(dst, place, members)),
+			 from = tsr_collect_mine(c, tsr_view_share(src, place, members));
+	if (me != root) {
+		tsr_get_2d(block, to, from, root);
+		tsr_sync(block); /* every thread's part of the share has come */
+	} else if (!tsr_views_are_one(to, from)) {
+		tsr_put_2d(block, to, from, me);
+	}
+	for (int i = 1; i < members; i++)
+		tsr_put_2d(block, to, me == root ? from : to, tsr_node_peer(block, i));
+}
+
+#endif
+
 TSR_DEV tsr_wait_result_t tsr_broadcast(tsr_coop_t *block, tsr_view_t dst, tsr_view_t src, int root,
 					TSR_HEAP tsr_collective_state_t *state)
 {
@@ -49,7 +74,8 @@ TSR_DEV tsr_wait_result_t tsr_broadcast(tsr_coop_t *block, tsr_view_t dst, tsr_v
 	    tsr_collect_apart(&c, dst, src, in_place) && tsr_collect_rooted(&c, root))
 		how = tsr_collect_enter(&c);
 	if (how == TSR_WAIT_OK) {
-		tsr_broadcast_share(&c, dst, src, root);
+		TSR_BY_NODES(block, tsr_broadcast_in_node(&c, dst, src, root),
+			     tsr_broadcast_share(&c, dst, src, root));
 		how = tsr_collect_leave(&c);
 	}
 	return tsr_collect_return(&c, how);

@@ -43,8 +43,28 @@
 #define TSR_ONE_SHOT_INBOX(ranks_) TSR_ONE_SHOT_BEGUN(ranks_, ranks_)
 #define TSR_ONE_SHOT_TAKEN(ranks_) \
 	(TSR_ONE_SHOT_INBOX(ranks_) + 4 * TSR_ONE_SHOT_ROOM / (int64_t)sizeof(uint64_t))
-#define TSR_COLLECTIVE_WORDS(ranks_) \
+
+/*
+ * Behind that, for teams that span nodes (nodes.h): three counts for each rank,
+ * on a line each. Passed on: it has put what I pass on in my node. Filled: it has
+ * put a sum of its node's members. Drained: it has used such a sum of mine. The
+ * last two are two words each, for even chunks and odd ones. And a line with the
+ * rounds that calls have counted so far, of each kind.
+ */
+#define TSR_NODES_PASSED_ON(rank_) ((rank_)*TSR_GATHER_LINE_WORDS)
+#define TSR_NODES_FILLED(ranks_, rank_, odd_) \
+	(((ranks_) + (rank_)) * TSR_GATHER_LINE_WORDS + (odd_))
+#define TSR_NODES_DRAINED(ranks_, rank_, odd_) \
+	((2 * (ranks_) + (rank_)) * TSR_GATHER_LINE_WORDS + (odd_))
+#define TSR_NODES_ROUNDS(ranks_) (3 * (ranks_)*TSR_GATHER_LINE_WORDS)
+#define TSR_NODES_OF_COLLECTIVE(ranks_) \
 	(TSR_ONE_SHOT_TAKEN(ranks_) + TSR_ONE_SHOT_ROOM / (int64_t)sizeof(uint64_t))
+#define TSR_COLLECTIVE_WORDS(ranks_) \
+	(TSR_NODES_OF_COLLECTIVE(ranks_) + TSR_NODES_ROUNDS(ranks_) + TSR_GATHER_LINE_WORDS)
+
+/* An all-gather has the first of the three. */
+#define TSR_NODES_OF_GATHER(ranks_) TSR_GATHER_WORDS(ranks_)
+#define TSR_ALL_GATHER_WORDS(ranks_) (TSR_NODES_OF_GATHER(ranks_) + TSR_NODES_PASSED_ON(ranks_))
 
 /*
  * The elements of all ranks that one step takes, and those of each, in bytes, in
@@ -61,6 +81,10 @@
  * bytes: its calls take one step up to an eighth of that.
  */
 #define TSR_ONE_SHOT_ROOM ((int64_t)2 << 20)
+/* The same where the team spans nodes: see tsr_one_shot_most. */
+#define TSR_ONE_SHOT_FAR_BYTES ((int64_t)2 << 10)
+/* Of the room for what was taken, so much holds partials of other nodes (node_sums.h). */
+#define TSR_NODES_ROOM ((int64_t)256 << 10)
 /* Words of 32 bits are divided in much less time. */
 #define TSR_ONE_SHOT_BYTES(ranks_) \
 	((int64_t)((int32_t)TSR_ONE_SHOT_ROOM / (int32_t)(ranks_) / 128 * 128))

@@ -5,6 +5,7 @@
 #ifndef TESSERA_COMMON_DEV_VIEWS_H
 #define TESSERA_COMMON_DEV_VIEWS_H
 
+#include "tessera/dev/orders.h"
 #include "tessera/dev/view.h"
 
 /** n / d. GPUs divide 32-bit words many times faster than 64-bit words. */
@@ -82,6 +83,23 @@ TSR_FN tsr_view_t tsr_view_flat(tsr_view_t view, int64_t first, int64_t count, i
 	view.rows = cols > 0 ? count / cols : 0;
 	view.cols = view.ld = cols;
 	return view;
+}
+
+enum { TSR_COMBINE_LINE = 64 };
+
+/**
+ * Part `index` of `count`: whole rows, or if there are fewer, whole lines of
+ * columns, so that parts begin at multiples of sixteen bytes if the view does.
+ */
+TSR_FN tsr_view_t tsr_combine_part(tsr_view_t view, int index, int count)
+{
+	if (view.rows >= count)
+		return tsr_view_cut(view, TSR_DIM_ROWS, index, count);
+	const int64_t lines = tsr_tiles(view.cols, TSR_COMBINE_LINE),
+		      first = tsr_quotient(lines * index, count) * TSR_COMBINE_LINE,
+		      end = tsr_quotient(lines * (index + 1), count) * TSR_COMBINE_LINE;
+	const tsr_pos_t at = {0, first};
+	return tsr_view_part(view, at, view.rows, end - first);
 }
 
 #endif

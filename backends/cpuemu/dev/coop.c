@@ -19,6 +19,33 @@ int tsr_peer_is_mapped(const tsr_coop_t *coop, int peer)
 	       !tsr_host_is_far(coop->block->env->host, team->ranks[peer]);
 }
 
+int tsr_port_nodes(const tsr_coop_t *coop)
+{
+	return coop->block->team->nodes.count;
+}
+
+int tsr_port_node(const tsr_coop_t *coop, int rank)
+{
+	return coop->block->team->nodes.node[rank];
+}
+
+int tsr_port_node_place(const tsr_coop_t *coop, int rank)
+{
+	return coop->block->team->nodes.place[rank];
+}
+
+int tsr_port_node_members(const tsr_coop_t *coop, int node)
+{
+	const tsr_cpu_nodes_t *nodes = &coop->block->team->nodes;
+	return nodes->first[node + 1] - nodes->first[node];
+}
+
+int tsr_port_node_member(const tsr_coop_t *coop, int node, int place)
+{
+	const tsr_cpu_nodes_t *nodes = &coop->block->team->nodes;
+	return nodes->member[nodes->first[node] + place];
+}
+
 int tsr_block_index(const tsr_coop_t *coop)
 {
 	return coop->block->index;

@@ -136,6 +136,8 @@ static inline size_t tsr_cpu_bytes(int32_t dtype)
 void *tsr_cpu_arena_take(tsr_coop_t *coop, size_t bytes);
 void tsr_cpu_arena_drop(tsr_coop_t *coop);
 
+struct tsr_partials;
+
 /**
  * tsr_reduce if `apart` is 0; otherwise the view is of what rank 0 has given, in
  * my own memory, and what each next rank has given lies `apart` bytes behind.
@@ -143,9 +145,33 @@ void tsr_cpu_arena_drop(tsr_coop_t *coop);
 void tsr_cpu_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
 		    tsr_reduce_t op, int64_t apart);
 
+/** The same over the members of my node alone. */
+void tsr_cpu_reduce_node(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+			 tsr_reduce_t op);
+
+/**
+ * The same over all nodes. What the members of another node have together lies
+ * in my own memory, where `partials` says.
+ */
+void tsr_cpu_reduce_nodes(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
+			  const struct tsr_partials *partials);
+
 /** What common/dev/combine.h asks of a port. */
 void tsr_port_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to);
 void tsr_port_combine_as(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to);
+
+/** What common/dev/nodes.h asks of a port. */
+int tsr_port_nodes(const tsr_coop_t *coop);
+int tsr_port_node(const tsr_coop_t *coop, int rank);
+int tsr_port_node_place(const tsr_coop_t *coop, int rank);
+int tsr_port_node_members(const tsr_coop_t *coop, int node);
+int tsr_port_node_member(const tsr_coop_t *coop, int node, int place);
+
+/** What common/dev/node_sums.h asks of a port. */
+void tsr_port_combine_node(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op,
+			   int to);
+void tsr_port_combine_nodes(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src,
+			    const struct tsr_partials *partials, int to);
 
 /** What common/dev/one_shot.h asks of a port. */
 void tsr_port_put_words(tsr_coop_t *coop, TSR_HEAP uint64_t *dst, int64_t row_words, tsr_view_t src,

@@ -58,6 +58,8 @@ static inline tsr_coop_t *tsr_cpu_at(tsr_coop_t *coop, const char *file, int lin
 #define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, reach_, size_, root_)     \
 	tsr_cpu_collective((coop_), (call_), (state_), (count_), (per_round_), (to_), (reach_), \
 			   (size_), (root_))
+/* teams may span nodes (common/dev/nodes.h) */
+#define TSR_PORT_NODES 1
 #define TSR_REFUSE(coop_, call_, cure_, ...) \
 	((void)tsr_cpu_misuse((coop_), (call_), (cure_), __VA_ARGS__))
 

@@ -324,11 +324,67 @@ static uint64_t access_epoch(const tsr_mem_t *epoch, enum tsr_cpu_op op, uint64_
 	return tsr_mem_atomic(epoch, TSR_MEM_U64, op, value, TSR_RELAXED, TSR_SCOPE_DEVICE);
 }
 
+typedef struct meeting {
+	tsr_coop_t *coop;
+	const char *call;
+	TSR_HEAP uint64_t *words;
+	uint64_t epoch;
+} meeting_t;
+
+/** Tells a rank that this one has come, or that all of its node have. */
+static void barrier_tell(const meeting_t *m, int peer)
+{
+	raise_flag(m->coop, m->call, m->words + TSR_BARRIER_ARRIVED(tsr_rank(m->coop)), m->epoch,
+		   TSR_SIGNAL_SET, peer, TSR_SCOPE_SYSTEM);
+}
+
+static tsr_wait_result_t barrier_hear(const meeting_t *m, int from)
+{
+	int which;
+	return flag_wait(m->coop, m->call, m->words + TSR_BARRIER_ARRIVED(from), 1, 0, m->epoch,
+			 TSR_SCOPE_SYSTEM, from, m->coop->block->env->host->deadline_ns, true,
+			 &which);
+}
+
+/** The ranks of my node meet. Partner of each signal: the wait, on the others. Litmus: MP.barrier. */
+static tsr_wait_result_t barrier_within(const meeting_t *m)
+{
+	const int me = tsr_rank(m->coop), node = tsr_port_node(m->coop, me),
+		  members = tsr_port_node_members(m->coop, node),
+		  place = tsr_port_node_place(m->coop, me);
+	tsr_wait_result_t how = TSR_WAIT_OK;
+	for (int i = 0; i < members; i++)
+		barrier_tell(m, tsr_port_node_member(m->coop, node, (place + i) % members));
+	for (int i = 1; i < members && how == TSR_WAIT_OK; i++)
+		how = barrier_hear(m, tsr_port_node_member(m->coop, node, (place + i) % members));
+	return how;
+}
+
+/**
+ * The first of each node tells the ranks of the others. It has acquired that all
+ * of its node have come, and its release hands that on. Partner: the wait below,
+ * on the others. Litmus: ISA2.ra.diffGPU-ss.
+ */
+static tsr_wait_result_t barrier_between(const meeting_t *m)
+{
+	const int me = tsr_rank(m->coop), node = tsr_port_node(m->coop, me);
+	tsr_wait_result_t how = TSR_WAIT_OK;
+	for (int i = 1; i < tsr_size(m->coop); i++) {
+		const int peer = tsr_peer(m->coop, i);
+		if (tsr_port_node_place(m->coop, me) == 0 && tsr_port_node(m->coop, peer) != node)
+			barrier_tell(m, peer);
+	}
+	for (int k = 0; k < tsr_port_nodes(m->coop) && how == TSR_WAIT_OK; k++)
+		if (k != node)
+			how = barrier_hear(m, tsr_port_node_member(m->coop, k, 0));
+	return how;
+}
+
 /** By the coop's first thread: tells all, waits for all, advances the epoch. */
 static tsr_wait_result_t barrier_meet(tsr_coop_t *coop, const char *call,
 				      TSR_HEAP tsr_barrier_state_t *state)
 {
-	int me = tsr_rank(coop), which;
+	int me = tsr_rank(coop);
 	TSR_HEAP uint64_t *words = (TSR_HEAP uint64_t *)state;
 	const size_t bytes = (size_t)TSR_BARRIER_WORDS(tsr_size(coop)) * sizeof(uint64_t);
 	tsr_mem_t epoch;
@@ -336,20 +392,14 @@ static tsr_wait_result_t barrier_meet(tsr_coop_t *coop, const char *call,
 		return TSR_WAIT_ABORTED;
 	TSR_COLLECTIVE(coop, call, state, words + TSR_BARRIER_EPOCH, 1, NULL, 0, 0, 0);
 	uint64_t next = access_epoch(&epoch, TSR_CPU_LOAD, 0) + 1;
-	for (int i = 0; i < tsr_size(coop); i++)
-		raise_flag(coop, call, words + TSR_BARRIER_ARRIVED(me), next, TSR_SIGNAL_SET,
-			   tsr_peer(coop, i), TSR_SCOPE_SYSTEM);
-	for (int i = 1; i < tsr_size(coop); i++) {
-		int from = tsr_peer(coop, i);
-		tsr_wait_result_t how =
-			flag_wait(coop, call, words + TSR_BARRIER_ARRIVED(from), 1, 0, next,
-				  TSR_SCOPE_SYSTEM, from, coop->block->env->host->deadline_ns, true,
-				  &which);
-		if (how != TSR_WAIT_OK)
-			return how;
-	}
-	(void)access_epoch(&epoch, TSR_CPU_STORE, next);
-	return TSR_WAIT_OK;
+	const meeting_t meeting = {coop, call, (TSR_HEAP uint64_t *)state, next};
+	/* one node: all tell all; several: those of each meet, and one tells the other nodes */
+	tsr_wait_result_t how = barrier_within(&meeting);
+	if (how == TSR_WAIT_OK && tsr_port_nodes(coop) > 1)
+		how = barrier_between(&meeting);
+	if (how == TSR_WAIT_OK)
+		(void)access_epoch(&epoch, TSR_CPU_STORE, next);
+	return how;
 }
 
 tsr_wait_result_t tsr_barrier_ranks(tsr_coop_t *coop, TSR_HEAP tsr_barrier_state_t *state)

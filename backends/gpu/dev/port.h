@@ -226,6 +226,8 @@ TSR_DEV tsr_coop_t *tsr_gpu_at(tsr_coop_t *coop, const char *file, int line)
 /* this port does not compare them */
 #define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, reach_, size_, root_) \
 	((void)(coop_))
+/* worlds of GPUs are on one node so far (common/dev/nodes.h) */
+#define TSR_PORT_NODES 0
 /* the note says where, and the emulator says what */
 #define TSR_REFUSE(coop_, call_, cure_, ...) \
 	tsr_gpu_fault((coop_), TSR_GPU_NOTE_COLLECTIVE, 0, 0, 0)

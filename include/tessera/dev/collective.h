@@ -45,7 +45,8 @@ enum { TSR_ALL_GATHER_MAX_BLOCKS = 1 << 20 };
  *             arrived within the world's deadline; the wait record names it.
  *             For ranks and memory as in tsr_put.
  * Cost:       on each link (n - 1) / n of the bytes of `dst`, and two signals
- *             from each block to every rank.
+ *             from each block to every rank. In a team that spans nodes, a piece
+ *             crosses to each other node once; a member passes it on there.
  * Litmus:     MP.mcast.diffGPU-sss and MP.count.diffGPU-sss (READY),
  *             LB.retired.diffGPU-ss (RETIRED), MP.reuse.diffGPU-ss (both).
  * Source:     Iris paper, Listing 5 (all-scatter); "Three Taxes", Algorithms 1
@@ -102,6 +103,13 @@ typedef struct tsr_collective_state tsr_collective_state_t;
  *               words of four bytes. All ranks find the same. What is promised
  *               here does not hang on it. Messages take twice their bytes on the
  *               link, and there is one meeting of all ranks less.
+ *   Nodes:      in a team that spans nodes, what all ranks get crosses between two
+ *               nodes once, to one member, which passes it on to those of its
+ *               node. The blocks of a node meet first, and one rank of each node
+ *               tells those of the others. A call takes one step only if the
+ *               message to each rank has at most 2 KiB. All-to-all, gather and
+ *               scatter have nothing that crosses twice, and only their meetings
+ *               are by nodes.
  *   Errors:     TSR_WAIT_ABORTED if the world has ended, or a rank has not
  *               arrived within the world's deadline; the wait record names it.
  *               TSR_ERR_KERNEL, if the views do not fit the call, or share
@@ -152,7 +160,8 @@ TSR_DEV tsr_wait_result_t tsr_all_to_all(tsr_coop_t *block, tsr_view_t dst, tsr_
  * Copies the root's `src` to every rank's `dst`, the root's included. Both have
  * the same extents on all ranks. Each rank fetches its part from the root and
  * puts it to all, so that the root's link carries each byte once or twice,
- * however many ranks there are.
+ * however many ranks there are. In a team that spans nodes, the members of each
+ * node share the fetching, and each puts its part to those of its node.
  *
  * In place:   `dst` is `src`. The root's memory is then written too, with what
  *             it holds.

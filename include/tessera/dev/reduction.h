@@ -16,7 +16,10 @@
  *   Views:      `src` has the same address, the same extents and the same
  *               distance between rows on all ranks. Elements are f64, f32, f16,
  *               bf16, i32, i8 or u8.
- *   Result:     ranks are taken in order, from 0 on. Sums of f32, f16 and bf16
+ *   Result:     ranks are taken in order, from 0 on. In a team that spans nodes,
+ *               each node's members are taken first, in order, and then what the
+ *               nodes have, in the order of tsr_world_node: the bits of a sum may
+ *               differ from those of the same ranks on one node. Sums of f32, f16 and bf16
  *               are computed in f32, those of integers in i32, and rounded once
  *               (integers: saturated) at the end. So an element has the same
  *               bits on all ranks, in every run, with any number of blocks and
@@ -27,6 +30,17 @@
  *               are combined as if they were one row, so their shape does not
  *               matter.
  *   Errors:     also TSR_ERR_KERNEL for elements of another type.
+ */
+
+/*
+ * Teams that span nodes (dev/collective.h): one member of each other node combines
+ * what its node has of a rank's part, and sends that, not rounded, to the rank.
+ * So a part crosses between two nodes once: sums of 16-bit and 8-bit elements with
+ * 4 bytes an element, unless the node has one member. Where this would be more
+ * bytes than the members' own elements (8-bit elements and two or three members
+ * a node), each rank reads its part of every rank's `src`. An all-reduce sends
+ * each result once to each other node. A large part goes in chunks that fit the
+ * state.
  */
 
 /**

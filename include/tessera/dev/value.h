@@ -84,7 +84,10 @@ TSR_DEV_FRAG void tsr_store_add(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
  *             the same time. As many tiles are reduced at once as coops make
  *             the call. If each rank reduces its share of the tiles, the result
  *             is an all-reduce in two steps.
- * Result:     ranks are taken in order, from 0 on. Sums are computed in the
+ * Result:     ranks are taken in order, from 0 on. In a team that spans nodes,
+ *             each node's members are taken first, in order, and then what the
+ *             nodes have, in the order of tsr_world_node: the bits of a sum may
+ *             differ from those of the same ranks on one node. Sums are computed in the
  *             fragment's type and rounded once, when they are stored. So the
  *             bits are the same in every run, whoever makes the call.
  *             TSR_REDUCE_MAX and TSR_REDUCE_MIN as in tsr_frag_reduce_rows.

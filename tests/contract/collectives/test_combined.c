@@ -3,6 +3,7 @@
  * for one rank or for all, with rows apart, and of f32 also in shorter floats.
  */
 #include "tests/contract/contract_test.h"
+#include "tests/contract/node_order.h"
 
 #include "tessera/dtype.h"
 
@@ -57,21 +58,30 @@ static double value_of(tsr_dtype_t dtype, int rank, int at)
 		     : ((double)(mixed >> 12 & 0xffff) - 32768) / (double)(1 << mixed % 12);
 }
 
-/** In rank order, in f32 but for f64, and rounded once to the bits of the result. */
-static void result_of(const combined_case_t *c, int op, int ranks, int at, unsigned char bits[8])
+/** An element of all ranks. */
+typedef struct element {
+	tsr_dtype_t dtype;
+	int at;
+} element_t;
+
+static double element_of(const void *ctx, int rank)
 {
-	double result = 0;
-	for (int r = 0; r < ranks; r++) {
-		unsigned char one[8];
-		tsr_dtype_set(c->src, one, 0, value_of(c->src, r, at));
-		const double x = tsr_dtype_get(c->src, one, 0);
-		result = r == 0                 ? x
-			 : op == TSR_REDUCE_SUM ? result + x
-			 : op == TSR_REDUCE_MAX ? (x > result ? x : result)
-						: (x < result ? x : result);
-		result = c->src == TSR_F64 ? result : (double)(float)result;
-	}
-	tsr_dtype_set(c->dst, bits, 0, result);
+	const element_t *e = (const element_t *)ctx;
+	unsigned char bits[8];
+	tsr_dtype_set(e->dtype, bits, 0, value_of(e->dtype, rank, e->at));
+	return tsr_dtype_get(e->dtype, bits, 0);
+}
+
+/** In f32 but for f64, and rounded once to the bits of the result. */
+static void result_of(tsr_world_t *world, const combined_case_t *c, int op, int at,
+		      unsigned char bits[8])
+{
+	const node_order_t order = node_order_of(tsr_world_team(world));
+	const element_t element = {c->src, at};
+	tsr_dtype_set(c->dst, bits, 0,
+		      node_order_result(&order, (tsr_reduce_t)op,
+					c->src == TSR_F64 ? TSR_F64 : TSR_F32, element_of,
+					&element));
 }
 
 /** Elements from OFFSET on, rows `ld` apart; poison around them. */
@@ -89,7 +99,7 @@ static tsr_view_t view_of(TSR_HEAP void *data, tsr_dtype_t dtype, int ld)
 static int dst_check(tsr_world_t *world, const combined_case_t *c, int op, bool written,
 		     const unsigned char *seen)
 {
-	const int me = tsr_world_rank(world), ranks = tsr_world_size(world);
+	const int me = tsr_world_rank(world);
 	const size_t element = tsr_dtype_bytes(c->dst);
 	for (int i = 0; i < 2 * OFFSET + ROWS * c->dst_ld; i++) {
 		const int row = (i - OFFSET) / c->dst_ld, col = (i - OFFSET) % c->dst_ld;
@@ -97,7 +107,7 @@ static int dst_check(tsr_world_t *world, const combined_case_t *c, int op, bool 
 		unsigned char want[8];
 		memset(want, POISON, sizeof want);
 		if (inside && written)
-			result_of(c, op, ranks, row * COLS + col, want);
+			result_of(world, c, op, row * COLS + col, want);
 		else if (inside && c->in_place)
 			tsr_dtype_set(c->src, want, 0, value_of(c->src, me, row * COLS + col));
 		CHECK(memcmp(seen + (size_t)i * element, want, element) == 0,

@@ -3,6 +3,7 @@
  * tiles, by workers, and behind signals.
  */
 #include "tests/contract/contract_test.h"
+#include "tests/contract/node_order.h"
 
 #include "tessera/dtype.h"
 
@@ -84,26 +85,27 @@ static double value_of(tsr_dtype_t dtype, int rank, int row, int col)
 		     : ((double)(mixed >> 12 & 0xffff) - 32768) / (double)(1 << mixed % 12);
 }
 
-static double combined(tsr_reduce_t op, double x, double y)
+/** An element of all ranks. */
+typedef struct element {
+	tsr_dtype_t dtype;
+	int row, col;
+} element_t;
+
+static double element_of(const void *ctx, int rank)
 {
-	return op == TSR_REDUCE_SUM   ? x + y
-	       : op == TSR_REDUCE_MAX ? (y > x ? y : x)
-				      : (y < x ? y : x);
+	const element_t *e = (const element_t *)ctx;
+	unsigned char bits[8];
+	tsr_dtype_set(e->dtype, bits, 0, value_of(e->dtype, rank, e->row, e->col));
+	return tsr_dtype_get(e->dtype, bits, 0);
 }
 
-/** In rank order, in the fragment's type. */
-static double result_of(const reduced_case_t *c, tsr_reduce_t op, int ranks, int row, int col)
+/** In the fragment's type. */
+static double result_of(tsr_world_t *world, const reduced_case_t *c, tsr_reduce_t op, int row,
+			int col)
 {
-	double result = 0;
-	for (int r = 0; r < ranks; r++) {
-		unsigned char bits[8];
-		tsr_dtype_set(c->dtype, bits, 0, value_of(c->dtype, r, row, col));
-		const double x = tsr_dtype_get(c->dtype, bits, 0);
-		result = r == 0 ? x : combined(op, result, x);
-		tsr_dtype_set(c->held, bits, 0, result);
-		result = tsr_dtype_get(c->held, bits, 0);
-	}
-	return result;
+	const node_order_t order = node_order_of(tsr_world_team(world));
+	const element_t element = {c->dtype, row, col};
+	return node_order_result(&order, op, c->held, element_of, &element);
 }
 
 /**
@@ -122,8 +124,7 @@ static int matrix_check(tsr_world_t *world, const reduced_case_t *c, int op,
 		memset(want, POISON, sizeof want);
 		if (col < COLS && here)
 			tsr_dtype_set(c->dtype, want, 0,
-				      result_of(c, (tsr_reduce_t)op, tsr_world_size(world), row,
-						col));
+				      result_of(world, c, (tsr_reduce_t)op, row, col));
 		else if (col < COLS && own)
 			tsr_dtype_set(c->dtype, want, 0, value_of(c->dtype, me, row, col));
 		CHECK(memcmp(seen + (size_t)i * element, want, element) == 0,

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "tests/contract/contract_test.h"
+#include "tests/contract/node_order.h"
 
 #include "tessera/dtype.h"
 #include "tessera/random.h"
@@ -110,6 +111,7 @@ typedef struct views_case {
 	tsr_dim_t split, place;
 	tsr_reduce_t op;
 	int rows, cols, root, in_place, src_ld, dst_ld, ranks;
+	const node_order_t *order;
 } views_case_t;
 
 static bool combines(kind_t kind)
@@ -265,29 +267,30 @@ static void exchanged(const views_case_t *c, int call, int me, int row, int col,
 	give(c, call, from, by_rows ? at : first + row, by_rows ? first + col : at, bits);
 }
 
-static double combined(tsr_reduce_t op, double x, double y)
+/** An element of a call. */
+typedef struct element {
+	const views_case_t *c;
+	int call, row, col;
+} element_t;
+
+static double element_of(const void *ctx, int rank)
 {
-	return op == TSR_REDUCE_SUM   ? x + y
-	       : op == TSR_REDUCE_MAX ? (y > x ? y : x)
-				      : (y < x ? y : x);
+	const element_t *e = (const element_t *)ctx;
+	unsigned char bits[8];
+	give(e->c, e->call, rank, e->row, e->col, bits);
+	return tsr_dtype_get(e->c->dtype, bits, 0);
 }
 
-/** All ranks' elements at (row, col): in rank order, in the type that holds sums. */
+/** All ranks' elements at (row, col), in the type that holds sums. */
 static void reduced(const views_case_t *c, int call, int row, int col, void *bits)
 {
 	const tsr_dtype_t held = c->dtype == TSR_F64                           ? TSR_F64
 				 : c->dtype == TSR_F16 || c->dtype == TSR_BF16 ? TSR_F32
-									       : c->dtype;
-	double sum = 0;
-	for (int r = 0; r < c->ranks; r++) {
-		unsigned char one[8];
-		give(c, call, r, row, col, one);
-		const double x = tsr_dtype_get(c->dtype, one, 0);
-		sum = r == 0 ? x : combined(c->op, sum, x);
-		tsr_dtype_set(held, one, 0, sum);
-		sum = tsr_dtype_get(held, one, 0);
-	}
-	tsr_dtype_set(c->dtype, bits, 0, sum);
+				 : c->dtype == TSR_F32                         ? TSR_F32
+									       : TSR_I32;
+	const element_t element = {c, call, row, col};
+	tsr_dtype_set(c->dtype, bits, 0,
+		      node_order_result(c->order, c->op, held, element_of, &element));
 }
 
 /** Element (row, col) of what the call brings to rank `me`. */
@@ -443,10 +446,12 @@ static int run_cases(const room_t *room, tsr_team_t *team, uint64_t seed, int co
 {
 	tsr_world_t *world = room->world;
 	const int me = tsr_team_rank(team), ranks = tsr_team_size(team);
+	const node_order_t order = node_order_of(team);
 	tsr_stream_t *stream;
 	CHECK(tsr_stream_create(team, &stream) == TSR_OK);
 	for (int i = 0; i < count; i++) {
-		const views_case_t c = draw(seed + (uint64_t)i, ranks);
+		views_case_t c = draw(seed + (uint64_t)i, ranks);
+		c.order = &order;
 		const int blocks = 1 + (i + me) % MOST_BLOCKS;
 		const views_args_t a = args_of(room, &c, me);
 		const tsr_kernel_t *kernel = c.kind == REDUCE_SCATTER ? &scatter_sums_often
