@@ -81,6 +81,8 @@ TABLE = {
     # Ranks are other processes, which load libraries of the tests.
     "unit/bootstrap/test_pmix":
                             ("debug asan",              "release"),
+    "unit/world/test_node_bytes":
+                            ("debug",                   "asan release"),
     # Those that tests/system runs as another user too.
     "unit/base/test_options unit/bootstrap/test_detect unit/bootstrap/test_exchange"
     " unit/bootstrap/test_foreign_launchers unit/bootstrap/test_lost unit/heap/test_allocator"

@@ -141,6 +141,16 @@ void tsr_net_flush(tsr_net_t *net);
  */
 void tsr_net_close(tsr_net_t *net);
 
+/**
+ * What this rank has sent to far ranks so far: messages that make or answer an
+ * access, and the bytes of rows and operands in them. Any thread.
+ */
+typedef struct tsr_net_counts {
+	uint64_t messages, bytes;
+} tsr_net_counts_t;
+
+tsr_net_counts_t tsr_net_sent_so_far(const tsr_net_t *net);
+
 /** What carries the messages, such as "UCX 1.13.1, tcp over lo". */
 const char *tsr_net_description(const tsr_net_t *net);
 

@@ -54,8 +54,24 @@ void tsr_net_sent(void *ctx, void *mark)
 	done_with(net, mark);
 }
 
+/** Relaxed: a reader wants to know how many there are when nothing is under way. */
+static void count(tsr_net_t *net, uint8_t what, size_t bytes)
+{
+	if (what < TSR_MESSAGE_PUT || what >= TSR_MESSAGE_APPLIED)
+		return;
+	atomic_fetch_add_explicit(&net->sent_messages, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&net->sent_bytes, bytes, memory_order_relaxed);
+}
+
+tsr_net_counts_t tsr_net_sent_so_far(const tsr_net_t *net)
+{
+	return (tsr_net_counts_t){atomic_load_explicit(&net->sent_messages, memory_order_relaxed),
+				  atomic_load_explicit(&net->sent_bytes, memory_order_relaxed)};
+}
+
 void tsr_net_post(tsr_net_t *net, tsr_net_sending_t *sending, const void *data, size_t bytes)
 {
+	count(net, sending->message.what, bytes);
 	tsr_net_peer_t *peer = &net->peers[sending->peer];
 	sending->message.magic = TSR_MESSAGE_MAGIC;
 	sending->message.source = net->settings.rank;

@@ -100,10 +100,11 @@ struct tsr_net {
 	pthread_t thread;
 	int epoll, bell;
 
-	uint64_t row, column;   /* what of the queue's first command is sent up to here */
-	int sending;            /* messages that the carrier has */
-	bool acknowledgements;  /* of this round: some have come */
-	uint64_t dropped;       /* messages without a proof */
+	uint64_t row, column; /* what of the queue's first command is sent up to here */
+	_Atomic uint64_t sent_messages, sent_bytes; /* tsr_net_sent_so_far */
+	int sending;                                /* messages that the carrier has */
+	bool acknowledgements;                      /* of this round: some have come */
+	uint64_t dropped;                           /* messages without a proof */
 	uint64_t overslept;     /* how often there was work that had not woken the proxy thread */
 	uint64_t lost_since_ns; /* 0: the carrier reaches all peers */
 	int lost_rank;
