@@ -239,7 +239,8 @@ static tsr_status_t heap_map(tsr_device_t *device, const tsr_heap_export_t *expo
 					 "TESSERA_HEAP_SIZE alike",
 					 r, TSR_SIZE((size_t)exports[r].size_bytes),
 					 device->env.rank, TSR_SIZE(device->env.heap_bytes));
-		if (tsr_host_is_far(device->env.host, r)) {
+		/* explored ranks play at nodes: all heaps are here */
+		if (!tsr_cpu_explored(device) && tsr_host_is_far(device->env.host, r)) {
 			status = reserve(device, r, &base);
 			device->env.base[r] = base;
 		} else {

@@ -111,6 +111,9 @@ typedef struct tsr_executor {
 	 */
 	bool (*forgets)(const tsr_exploration_t *exploration);
 
+	/** The node on which a rank plays to be: 0 .. nodes - 1, in the order of ranks. */
+	int (*node)(const tsr_exploration_t *exploration, int rank);
+
 	/* ------------------------------------------------------------ the heap */
 
 	/**

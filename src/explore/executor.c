@@ -16,6 +16,7 @@ const tsr_executor_t tsr_executor = {
 	.changed = tsr_exploration_changed,
 	.settle = tsr_exploration_settle,
 	.forgets = tsr_exploration_forgets,
+	.node = tsr_exploration_node,
 	.allocated = tsr_exploration_allocated,
 	.freed = tsr_exploration_freed,
 	.mismatch = tsr_exploration_mismatch,

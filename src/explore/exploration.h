@@ -39,6 +39,7 @@ void tsr_exploration_wait(tsr_exploration_t *exploration, const tsr_host_wait_t 
 void tsr_exploration_changed(tsr_exploration_t *exploration, int rank);
 void tsr_exploration_settle(tsr_exploration_t *exploration);
 bool tsr_exploration_forgets(const tsr_exploration_t *exploration);
+int tsr_exploration_node(const tsr_exploration_t *exploration, int rank);
 tsr_status_t tsr_exploration_allocated(tsr_exploration_t *exploration, int rank, size_t offset,
 				       size_t bytes, const char *name);
 void tsr_exploration_freed(tsr_exploration_t *exploration, int rank, size_t offset);

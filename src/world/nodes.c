@@ -4,16 +4,32 @@
 #include <sys/resource.h>
 
 #include "src/base/error.h"
+#include "src/base/executor.h"
 #include "src/base/log.h"
 #include "src/net/net.h"
 #include "src/world/team.h"
 
+/** Ranks that are explored play at nodes, without a net: their heaps are all mapped. */
+static void find_explored_nodes(tsr_world_t *world)
+{
+	world->node_count = 1;
+	for (int r = 0; r < world->size; r++) {
+		world->nodes[r] = tsr_executor.node(world->host.exploration, r);
+		if (world->nodes[r] >= world->node_count)
+			world->node_count = world->nodes[r] + 1;
+	}
+}
+
 void tsr_world_find_nodes(tsr_world_t *world)
 {
 	/* ranks as threads have one control segment, and play at nodes */
-	const bool threads = tsr_boot_in_threads(world->boot) && !world->host.exploration;
+	const bool threads = tsr_boot_in_threads(world->boot);
 	const int asked = world->options.nodes;
 	int first;
+	if (world->host.exploration) {
+		find_explored_nodes(world);
+		return;
+	}
 	world->node_count = !threads              ? tsr_boot_nodes(world->boot)
 			    : asked < world->size ? asked
 						  : world->size;
@@ -167,7 +183,7 @@ tsr_status_t tsr_world_connect_nodes(tsr_world_t *world)
 {
 	tsr_net_memory_t memory;
 	tsr_key_t key;
-	if (world->node_count < 2)
+	if (world->node_count < 2 || world->host.exploration)
 		return TSR_OK;
 	if (!world->backend->heap->serve)
 		return tsr_error(TSR_ERR_UNSUPPORTED,

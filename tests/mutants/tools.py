@@ -86,6 +86,7 @@ class Plain:
     def command(self, instance, program):
         if "seeds" in instance:  # a test whose bug shows in a schedule of slower threads
             head = [self.recipe.command, "check", "-n", "3", "--seeds", str(instance["seeds"])]
+            head += ["--nodes", str(instance["nodes"])] if "nodes" in instance else []
             return head + [program] + instance.get("arguments", [])
         if "ranks" not in instance:
             return [program]  # a test of the library: it starts its worlds itself
@@ -99,7 +100,10 @@ class Plain:
         """What is wrong with one run, "" where nothing is, and the line that says so."""
         # a test of the library runs many worlds
         limit_s = self.limit_s if "ranks" in instance else 6 * self.limit_s
-        done = run(self.command(instance, program), limit_s, environment_of(instance, {}))
+        # what carries messages between nodes is looked for beside the program, which lies elsewhere
+        carrier = os.path.join(self.recipe.build, "plugins", "libtessera-net-ucx.so")
+        environment = environment_of(instance, {"TESSERA_NET_PLUGIN": carrier})
+        done = run(self.command(instance, program), limit_s, environment)
         said = _first_line(done.text)
         if done.code == 0:
             return ("" if _prints_right(target, instance, done.text) else "wrong result"), said

@@ -48,6 +48,11 @@ static tsr_status_t place_ranks(tsr_exploration_t *x)
 	return TSR_OK;
 }
 
+int tsr_exploration_node(const tsr_exploration_t *x, int rank)
+{
+	return x->cached && x->cached->node ? x->cached->node[rank] : 0;
+}
+
 static tsr_status_t cached_open(tsr_exploration_t *x)
 {
 	x->cached = calloc(1, sizeof *x->cached);
