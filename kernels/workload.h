@@ -58,6 +58,7 @@ typedef struct workload_place {
 	int ranks;
 	const tsr_device_props_t *device; /* null: not known yet */
 	const struct machine *machine;    /* its figures (kernels/host/machine.h) */
+	int nodes;                        /* on which the ranks are; 0: one */
 } workload_place_t;
 
 /**

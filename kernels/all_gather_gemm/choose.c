@@ -171,14 +171,16 @@ static tsr_status_t choose_blocks(agg_config_t *c, const workload_place_t *place
 }
 
 /**
- * Small shards go in words that carry their own flag: twice the bytes take less
- * time than a signal behind them. Others are pushed by blocks: on two H100s copy
- * engines were faster at few shapes, and by little.
+ * Between nodes a shard crosses to each node once in bulk-synchronous, and to each
+ * rank in all others. On one node small shards go in words that carry their own
+ * flag: twice the bytes take less time than a signal behind them. Others are
+ * pushed by blocks: on two H100s copy engines were faster at few shapes, and by
+ * little.
  */
 int64_t agg_fastest(const agg_config_t *c, const workload_place_t *place)
 {
 	const int64_t shard = agg_shard_bytes(c, place->ranks);
-	if (place->ranks == 1)
+	if (place->ranks == 1 || place->nodes > 1)
 		return AGG_BULK_SYNCHRONOUS;
 	/* what a link moves (GB/s) while a signal travels (ns); 0 if they are not known */
 	return shard <= AGG_MARKED_BYTES &&

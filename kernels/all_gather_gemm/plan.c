@@ -29,6 +29,11 @@ static int64_t row_words(const agg_config_t *c, int ranks)
 				(int64_t)tsr_dtype_bytes(c->dtype));
 }
 
+bool agg_gathers_by_nodes(const agg_plan_t *self, const agg_config_t *c)
+{
+	return c->pattern == AGG_BULK_SYNCHRONOUS && tsr_world_nodes(self->plan.world) > 1;
+}
+
 /** Takes the configuration, and describes the buffers. */
 static void prepare(plan_t *plan)
 {
@@ -72,6 +77,11 @@ static void prepare(plan_t *plan)
 				 .is_cleared = true},
 		[AGG_TOKEN] = {.name = "all_gather_gemm.token",
 			       .size_bytes = is_marked ? 2 * sizeof(uint32_t) : 0,
+			       .is_cleared = true},
+		[AGG_STATE] = {.name = "all_gather_gemm.state",
+			       .size_bytes = agg_gathers_by_nodes(plan_of(plan), c)
+						     ? tsr_collective_state_bytes(ranks)
+						     : 0,
 			       .is_cleared = true},
 	};
 	memcpy(plan->buffer, buffers, sizeof buffers);

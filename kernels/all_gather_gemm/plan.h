@@ -103,6 +103,7 @@ enum {
 	AGG_WORDS,      /* marked: the inboxes, */
 	AGG_COUNTED,    /* how many rows of a chunk are here, */
 	AGG_TOKEN,      /* and a token */
+	AGG_STATE,      /* several nodes, bulk-synchronous: of the library's all-gather */
 	AGG_BUFFERS,
 	AGG_EXCHANGE = AGG_COME
 };
@@ -114,6 +115,12 @@ typedef struct agg_plan {
 	agg_config_t config;
 	agg_args_t args;
 } agg_plan_t;
+
+/**
+ * Whether the library's all-gather takes the place of the first kernel. In a world
+ * of several nodes it brings each shard to each node once (dev/collective.h).
+ */
+bool agg_gathers_by_nodes(const agg_plan_t *plan, const agg_config_t *config);
 
 /** What a plan of this workload has of its own. */
 extern const plan_kind_t agg_plan_kind;

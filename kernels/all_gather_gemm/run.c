@@ -1,12 +1,36 @@
 /* Runs of a plan: its launches and copies, and the events that order them. */
 #include "kernels/all_gather_gemm/plan.h"
+#include "tessera/collective.h"
+
+static tsr_tensor_t tensor_of(tsr_view_t view)
+{
+	return (tsr_tensor_t){.data = view.data,
+			      .dtype = (tsr_dtype_t)view.dtype,
+			      .dims = 2,
+			      .shape = {view.rows, view.cols},
+			      .stride = {view.ld, 1}};
+}
+
+/** Gathers node by node: no rank's shard crosses to a node twice. */
+static tsr_status_t gather_by_nodes(const agg_plan_t *self)
+{
+	const plan_t *plan = &self->plan;
+	const tsr_tensor_t whole = tensor_of(self->args.whole),
+			   mine = tensor_of(agg_view(plan, agg_gathered(&self->config)));
+	return tsr_stream_all_gather(plan->streams.main, &whole, &mine,
+				     self->config.along == AGG_BY_COLUMNS ? 1 : 0,
+				     (TSR_HEAP tsr_collective_state_t *)plan->buffer[AGG_STATE]
+					     .data);
+}
 
 /** Launches one kernel after the other. In a world of one rank nothing is gathered. */
 static tsr_status_t run_bulk(agg_plan_t *self)
 {
 	const plan_t *plan = &self->plan;
 	tsr_status_t status = TSR_OK;
-	if (plan->ranks > 1)
+	if (agg_gathers_by_nodes(self, &self->config))
+		status = gather_by_nodes(self);
+	else if (plan->ranks > 1)
 		status = tsr_launch(plan->streams.main, plan->kernels[0], self->config.blocks,
 				    &self->args);
 	return status == TSR_OK ? agg_compute(&self->plan) : status;

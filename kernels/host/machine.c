@@ -35,6 +35,7 @@ tsr_status_t machine_place(const tsr_world_t *world, tsr_device_props_t *device_
 		*place_out = (workload_place_t){
 			.ranks = tsr_world_size(world),
 			.device = device_out,
-			.machine = machine_find(tsr_world_backend(world), device_out->name)};
+			.machine = machine_find(tsr_world_backend(world), device_out->name),
+			.nodes = tsr_world_nodes(world)};
 	return status;
 }
