@@ -47,10 +47,10 @@ typedef struct tsr_cpu_nodes {
 /** A team as its kernels see it. Constant. */
 struct tsr_device_team {
 	const tsr_host_team_t *host;
-	int rank, size;        /* this rank's number in the team */
-	const int *ranks;      /* ranks[i]: world rank of member i */
-	const char *name;      /* explored: the name for reports; null: the world */
-	uint64_t key;          /* a number that all members share, made of their ranks */
+	int rank, size;   /* this rank's number in the team */
+	const int *ranks; /* ranks[i]: world rank of member i */
+	const char *name; /* explored: the name for reports; null: the world */
+	uint64_t key;     /* a number that all members share, made of their ranks */
 	tsr_cpu_nodes_t nodes;
 	tsr_cpu_window_t heap; /* window 0 */
 	unsigned char *base[]; /* addresses of the members' heaps */

@@ -30,7 +30,7 @@ TSR_FN int tsr_my_node(const tsr_coop_t *block)
 	return tsr_port_node(block, tsr_rank(block));
 }
 
-/** The member of `node` that serves `rank` of another node: what passes between them is its part. */
+/** The member of `node` that serves `rank` of another node: what crosses between them is its. */
 TSR_FN int tsr_node_server(const tsr_coop_t *block, int node, int rank)
 {
 	return tsr_port_node_member(block, node,
