@@ -346,7 +346,10 @@ static tsr_wait_result_t barrier_hear(const meeting_t *m, int from)
 			 &which);
 }
 
-/** The ranks of my node meet. Partner of each signal: the wait, on the others. Litmus: MP.barrier. */
+/**
+ * The ranks of my node meet. Partner of each signal: the wait, on the others.
+ * Litmus: MP.barrier.diffGPU-ss.
+ */
 static tsr_wait_result_t barrier_within(const meeting_t *m)
 {
 	const int me = tsr_rank(m->coop), node = tsr_port_node(m->coop, me),
