@@ -120,6 +120,22 @@ static int wish_network(const char *word)
 	return tool_misuse("run", "--node-network is loopback, namespaces or auto, not '%s'", word);
 }
 
+static int check_and_start(const tsr_launcher_t *launcher, run_wishes_t *wishes, bool debug_all,
+			   char **program)
+{
+	if (launcher->ranks == 0)
+		return tool_misuse("run", "how many ranks? Say it with -n, such as -n 8");
+	int misused = tool_check_nodes("run", launcher);
+	if (!misused)
+		misused = tool_check_network("run", launcher->nodes);
+	if (misused)
+		return misused;
+	if (!*program)
+		return tool_misuse("run", "which program? Name it behind the options");
+	misused = tool_check_program("run", *program);
+	return misused ? misused : start(launcher, wishes, debug_all, program);
+}
+
 enum { TAG = 256, OUTPUT, GDB, NODES, NODE_NETWORK };
 
 int tsr_cmd_run(int argc, char **argv)
@@ -182,17 +198,5 @@ int tsr_cmd_run(int argc, char **argv)
 			misused = tool_bad_option("run", o, argv, options);
 		}
 	}
-	if (misused)
-		return misused;
-	if (launcher.ranks == 0)
-		return tool_misuse("run", "how many ranks? Say it with -n, such as -n 8");
-	misused = tool_check_nodes("run", &launcher);
-	if (!misused)
-		misused = tool_check_network("run", launcher.nodes);
-	if (misused)
-		return misused;
-	if (optind >= argc)
-		return tool_misuse("run", "which program? Name it behind the options");
-	misused = tool_check_program("run", argv[optind]);
-	return misused ? misused : start(&launcher, &wishes, all, argv + optind);
+	return misused ? misused : check_and_start(&launcher, &wishes, all, argv + optind);
 }
