@@ -51,7 +51,7 @@ static inline void use_fakes(const char *vendor, const char *set)
 	(void)setenv("LD_LIBRARY_PATH", path, 1);
 	(void)setenv("TESSERA_BACKEND", "cpuemu", 1);
 	/* Less than the stores of GPUs want: they take what there is. */
-	(void)setenv("TESSERA_HEAP_SIZE", "4M", 1);
+	(void)setenv("TESSERA_HEAP_SIZE", "32M", 1);
 }
 
 #endif

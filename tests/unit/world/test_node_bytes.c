@@ -3,8 +3,10 @@
  * between nodes, which are those of a formula, and never more than each rank for
  * itself would move.
  */
+#if !defined(__cplusplus) /* device code is C++, and needs none of the host's */
 #include "src/net/net.h"
 #include "src/world/world.h"
+#endif
 #include "tessera/collective.h"
 #include "tessera/dev.h"
 
