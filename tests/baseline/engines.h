@@ -13,6 +13,10 @@
 #include "bench/internal.h"
 #include "world_test.h"
 
+/* Each rank's heap. Less than the stores of GPUs want: they take what there is. */
+#define ENGINES_HEAP "32M"
+enum { ENGINES_HEAP_BYTES = 32 << 20 };
+
 typedef struct engine {
 	const char *word;   /* how a world's ranks are told of it */
 	const char *vendor; /* whose stand-ins are there; OpenBLAS needs none */
@@ -50,8 +54,7 @@ static inline void use_fakes(const char *vendor, const char *set)
 	(void)snprintf(path, sizeof path, "%s/tests/fakes/%s/%s", build, vendor, set);
 	(void)setenv("LD_LIBRARY_PATH", path, 1);
 	(void)setenv("TESSERA_BACKEND", "cpuemu", 1);
-	/* Less than the stores of GPUs want: they take what there is. */
-	(void)setenv("TESSERA_HEAP_SIZE", "32M", 1);
+	(void)setenv("TESSERA_HEAP_SIZE", ENGINES_HEAP, 1);
 }
 
 #endif

@@ -265,7 +265,7 @@ static int pushes(tsr_world_t *world, int argc, char **argv)
 	(void)argc;
 	CHECK(open_small(world, engine_of(argv[1]), &f) == TSR_OK);
 	size_t bytes = bench_baseline_push_bytes(f.baseline);
-	CHECK(bytes > 0 && bytes * (size_t)size <= 4u << 20, "%zu bytes", bytes);
+	CHECK(bytes > 0 && bytes * (size_t)size <= ENGINES_HEAP_BYTES, "%zu bytes", bytes);
 	CHECK(tsr_memset_heap(world, f.baseline->pushed, 0, bytes * (size_t)size) == TSR_OK);
 	for (int all = 0; all < 2; all++) {
 		const bench_timed_t timed = {0, 0, all ? BENCH_PUSH_ALL : BENCH_PUSH_PAIR};
