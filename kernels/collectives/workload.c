@@ -160,14 +160,14 @@ static tsr_status_t choose(const workload_config_t *config, const workload_place
 
 static int64_t rows_to_root(const workload_config_t *config, int source, int target, int ranks)
 {
-	(void)config, (void)source, (void)ranks;
-	return target == COLL_ROOT;
+	(void)source, (void)ranks;
+	return target == COLL_ROOT ? coll_config_of(config).rows : 0;
 }
 
 static int64_t rows_from_root(const workload_config_t *config, int source, int target, int ranks)
 {
-	(void)config, (void)target, (void)ranks;
-	return source == COLL_ROOT;
+	(void)target, (void)ranks;
+	return source == COLL_ROOT ? coll_config_of(config).rows : 0;
 }
 
 /** Gather and scatter as users of NCCL write them: a group of sends and receives. */
