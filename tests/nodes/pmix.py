@@ -33,10 +33,15 @@ SETTINGS = {
     "OMPI_MCA_rtc": "^hwloc",
 }
 AS_PRRTE = ["env", "-u", "OMPI_COMM_WORLD_RANK", "-u", "OMPI_COMM_WORLD_SIZE"]
-# mpirun says: AGENT HOST COMMAND...
+# mpirun says: AGENT HOST COMMAND... Daemons that share a folder may fail when both make it.
 AGENT = """#!/bin/sh
+folder=$OMPI_MCA_orte_tmpdir_base
+host=$1
 shift
-{enter}exec sh -c "$*"
+mkdir -p "$folder/$host"
+command=$(printf %s "$*" | sed "s#$folder#$folder/$host#g")
+export OMPI_MCA_orte_tmpdir_base="$folder/$host"
+{enter}exec sh -c "$command"
 """
 
 
@@ -60,7 +65,8 @@ class Nodes:
 def scratch():
     """A folder for what mpirun leaves behind where it is killed."""
     with tempfile.TemporaryDirectory() as folder:
-        SETTINGS["OMPI_MCA_orte_tmpdir_base"] = folder
+        SETTINGS["OMPI_MCA_orte_tmpdir_base"] = os.path.join(folder, "sessions")
+        os.mkdir(SETTINGS["OMPI_MCA_orte_tmpdir_base"])
         yield folder
 
 
@@ -224,7 +230,7 @@ def namespaces(folder):
         for node, pid in enumerate(pids):
             wait_for_cable(["nsenter", "--target", pid, *SPACES], f"tsr{node}")
         enter = [" ".join(["nsenter", "--target", pid, *SPACES, ""]) for pid in pids]
-        yield Nodes(folder, "netns", enter[0].split(), f"exec {enter[1]}sh -c \"$*\"\n")
+        yield Nodes(folder, "netns", enter[0].split(), f'exec {enter[1]}sh -c "$command"\n')
     finally:
         for process, _ in held:
             process.communicate("\n")
