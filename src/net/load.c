@@ -2,11 +2,10 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/base/error.h"
+#include "src/base/os/beside.h"
 #include "src/net/state.h"
 
 static const char file_name[] = "libtessera-net-ucx.so";
@@ -33,41 +32,9 @@ static const char *const folders[] = {
 };
 enum { FOLDERS = sizeof folders / sizeof *folders };
 
-/** The folder of this library or program, whatever links lead to it. */
-static bool find_home(char home[PATH_MAX])
-{
-	Dl_info object;
-	char *slash;
-	/* of a program the loader knows the name by which it was called */
-	const bool is_library = dladdr((const void *)folders, &object) != 0 && object.dli_fname &&
-				strstr(object.dli_fname, ".so") != NULL;
-	if (!realpath(is_library ? object.dli_fname : "/proc/self/exe", home) ||
-	    !(slash = strrchr(home, '/')))
-		return false;
-	*slash = '\0';
-	return true;
-}
-
-/** Finds the plug-in's file. Otherwise `path` is where an installation would have it. */
 static bool find_file(char path[PATH_MAX])
 {
-	char home[PATH_MAX];
-	snprintf(path, PATH_MAX, "%s", file_name);
-	if (!find_home(home))
-		return false;
-	for (int i = 0; i < FOLDERS; i++) {
-		char tried[PATH_MAX + 64];
-		const int length =
-			snprintf(tried, sizeof tried, "%s/%s/%s", home, folders[i], file_name);
-		if (length >= PATH_MAX)
-			continue;
-		const bool found = access(tried, F_OK) == 0;
-		if (found || i == 1)
-			memcpy(path, tried, (size_t)length + 1);
-		if (found)
-			return true;
-	}
-	return false;
+	return tsr_find_beside(file_name, folders, FOLDERS, path);
 }
 
 bool tsr_net_find_plugin(char *path_out, size_t bytes)

@@ -4,48 +4,22 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "src/base/error.h"
+#include "src/base/os/beside.h"
 #include "tessera/version.h"
 
 /** Behind the folder of this library: where a build has plug-ins, and where an installation has. */
 static const char *const folders[] = {"plugins", "tessera/plugins"};
 enum { FOLDERS = sizeof folders / sizeof *folders };
 
-/** The folder of this library, whatever links lead to it. False: nobody knows it. */
-static bool find_home(char home[PATH_MAX])
-{
-	Dl_info object;
-	char *slash;
-	if (dladdr((const void *)folders, &object) == 0 || !object.dli_fname ||
-	    !realpath(object.dli_fname, home) || !(slash = strrchr(home, '/')))
-		return false;
-	*slash = '\0';
-	return true;
-}
-
-/** Finds the plug-in's file. Otherwise `path` is where an installation would have it. */
 static bool find_file(const char *name, char path[PATH_MAX])
 {
-	char home[PATH_MAX];
-	if (!find_home(home)) {
-		snprintf(path, PATH_MAX, "libtessera-%s.so", name);
-		return false;
-	}
-	for (int i = 0; i < FOLDERS; i++) {
-		char tried[PATH_MAX + 64];
-		const int length = snprintf(tried, sizeof tried, "%s/%s/libtessera-%s.so", home,
-					    folders[i], name);
-		if (length >= PATH_MAX)
-			continue;
-		memcpy(path, tried, (size_t)length + 1);
-		if (access(path, F_OK) == 0)
-			return true;
-	}
-	return false;
+	char file[64];
+	snprintf(file, sizeof file, "libtessera-%.40s.so", name);
+	return tsr_find_beside(file, folders, FOLDERS, path);
 }
 
 static tsr_status_t check(const tsr_plugin_t *plugin, const char *name, const char *path)
