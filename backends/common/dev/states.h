@@ -75,8 +75,8 @@
  * (model/perf/machines/h200.json: signal, fence, link_all). So both take as long
  * if S = n / (n - 1)^2 * 350 KB: 700, 155 and 57 KB with 2, 4 and 8 ranks. On
  * two H100s the second step costs more than that count says: with one step 4 KiB
- * take 12 us, 256 KiB 13 to 15 and 512 KiB 15 to 17; with two steps 256 KiB take 21
- * to 28, and 1 MiB 23 to 29 (2026-11-26). The room below gives 1 MiB, 512 and 256
+ * take 12 us, 256 KiB 13 to 15 and 1 MiB 20 to 22; with two steps 256 KiB take 21 to
+ * 28, and 1 MiB 23 to 29 (2026-11-26). The room below gives 1 MiB, 512 and 256
  * KiB. A kernel of a user may have few blocks, which fill no link with words of 8
  * bytes: its calls take one step up to an eighth of that.
  */
