@@ -39,6 +39,10 @@ library_path = _path("libtessera.so")
 for _needed in sorted(glob.glob(os.path.join(_HERE, "lib", "needed", "*.so*"))):
     ctypes.CDLL(_needed)
 lib = _load("libtessera.so", _declarations.FUNCTIONS)
+# These two only note a place: giving up the interpreter's lock for them would take longer.
+_site = ctypes.PyDLL(library_path)
+_site.tsr_site_begin.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int]
+_site.tsr_site_begin.restype = None
 
 
 @functools.lru_cache(maxsize=None)
@@ -69,5 +73,5 @@ def call(name, *arguments, library=lib):
     """Calls a function that returns a status."""
     function = getattr(library, name)
     file, line = _caller()
-    lib.tsr_site_begin(_kept.setdefault(name, name.encode("ascii")), file, line)
-    check(lib.tsr_site_end(function(*arguments)))
+    _site.tsr_site_begin(_kept.setdefault(name, name.encode("ascii")), file, line)
+    check(_site.tsr_site_end(function(*arguments)))
