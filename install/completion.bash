@@ -22,9 +22,12 @@ _tessera() {
 		words="$(_tessera_commands "$command") --help --version"
 	elif [ "${word#-}" != "$word" ] && [ "$first" = bench ]; then
 		words=$(_tessera_options "$command" bench "${COMP_WORDS[2]}")
+	elif [ "${word#-}" != "$word" ] && [ "$first" = sim ]; then
+		words="$(_tessera_options "$command" sim) $(
+			_tessera_options "$command" bench "${COMP_WORDS[2]}")"
 	elif [ "${word#-}" != "$word" ]; then
 		words=$(_tessera_options "$command" "$first")
-	elif [ "$COMP_CWORD" -eq 2 ] && [ "$first" = bench ]; then
+	elif [ "$COMP_CWORD" -eq 2 ] && [[ $first = bench || $first = sim ]]; then
 		words=$(_tessera_workloads "$command")
 	elif [ "$COMP_CWORD" -eq 2 ] && [ "$first" = help ]; then
 		words=$(_tessera_commands "$command")

@@ -20,9 +20,12 @@ _tessera() {
 		_tessera_commands
 	elif [[ $words[CURRENT] == -* && $words[2] == bench ]]; then
 		_tessera_options $words[1,3]
+	elif [[ $words[CURRENT] == -* && $words[2] == sim ]]; then
+		_tessera_options $words[1,2]
+		_tessera_options $words[1] bench $words[3]
 	elif [[ $words[CURRENT] == -* ]]; then
 		_tessera_options $words[1,2]
-	elif [[ $words[2] == bench ]] && (( CURRENT == 3 )); then
+	elif [[ $words[2] == (bench|sim) ]] && (( CURRENT == 3 )); then
 		compadd -- ${(f)"$($words[1] bench --list 2>/dev/null | grep -E '^[a-z][-a-z]*$')"}
 	elif [[ $words[2] == help ]] && (( CURRENT == 3 )); then
 		_tessera_commands

@@ -12,6 +12,7 @@ int tsr_cmd_info(int argc, char **argv);
 int tsr_cmd_litmus(int argc, char **argv);
 int tsr_cmd_perf(int argc, char **argv);
 int tsr_cmd_run(int argc, char **argv);
+int tsr_cmd_sim(int argc, char **argv);
 int tsr_cmd_workload(int argc, char **argv);
 
 #endif

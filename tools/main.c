@@ -18,6 +18,7 @@ typedef struct command {
 static const command_t commands[] = {
 	{"run", "start a program as a world of ranks", tsr_cmd_run},
 	{"bench", "run a workload in its patterns, verify it and time it", tsr_cmd_bench},
+	{"sim", "say what a workload should cost on a machine that need not be there", tsr_cmd_sim},
 	{"perf", "measure puts, loads, stores, atomics, signals and collectives", tsr_cmd_perf},
 	{"litmus", "say which outcomes the memory model allows a litmus test", tsr_cmd_litmus},
 	{"check", "explore schedules of a program, and say which go wrong and why", tsr_cmd_check},

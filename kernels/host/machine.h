@@ -25,10 +25,23 @@
 	FIGURE(l2, "MiB", "second-level cache")                                                 \
 	FIGURE(memory_rate, "GB/s", "rate of reading device memory")                            \
 	FIGURE(epilogue, "cycles", "time in which a block stores a tile and computes nothing")  \
+	FIGURE(tensor_width, "1", "dense operations of bf16 by a multiprocessor in a cycle")    \
+	FIGURE(attend_part, "1", "part of its tensor rate at which a block attends")            \
+	FIGURE(worker_part, "1", "part of it at which one of a block's workers multiplies")     \
+	FIGURE(send_loss, "1", "part of it that a block loses while it sends")                  \
+	FIGURE(first_operand, "us", "from a main loop's begin to its first product")            \
+	FIGURE(memory_latency, "ns", "time of a load from own memory")                          \
+	FIGURE(block_memory_rate, "GB/s", "rate of one block's accesses to own memory")         \
+	FIGURE(launch, "us", "from a kernel's end to the next one's begin on its stream")       \
 	/* Links and signals */                                                                 \
 	FIGURE(link_pair, "GB/s", "rate of stores to one peer")                                 \
 	FIGURE(link_all, "GB/s", "rate of stores to three peers, if all devices do so")         \
+	FIGURE(link_mesh, "1", "1: each pair of devices has a link of its own; 0: a switch")    \
+	FIGURE(load_rate, "GB/s", "rate of loads from one peer, if both do so")                 \
+	FIGURE(add_rate, "GB/s", "rate of adds to one peer")                                    \
 	FIGURE(block_rate, "GB/s", "rate of one block's stores to a peer")                      \
+	FIGURE(block_copy, "GB/s", "rate of one block's copies to a peer, beside others")       \
+	FIGURE(link_latency, "ns", "time of a load from a peer's memory, idle links")           \
 	FIGURE(copy_rate, "GB/s", "rate of a copy engine to a peer")                            \
 	FIGURE(copy_start, "us", "shortest time of a copy")                                     \
 	FIGURE(signal, "ns", "latency of a release and the acquire that sees it, idle links")   \

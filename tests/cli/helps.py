@@ -25,6 +25,9 @@ TABLES = {
     "bench gemm-all-scatter": (
         "-n 2 --shape 64x64x64 --pattern banded,bulk-synchronous --iterations 1 -w 0", "patterns"
     ),
+    "sim gemm-all-scatter": (
+        "--machine h200x2 --shape 64x64x64 --pattern banded,bulk-synchronous", "patterns"
+    ),
     "perf": ("put -n 2 -b 8 -e 16 -N 2 -w 0", "rows"),
     "litmus": (TEST, None),
     "check": (f"--worlds 1-2 --seeds 2 --no-slowdown {BUILD}/examples/hello", "worlds"),
@@ -70,7 +73,8 @@ def check_helps():
     for command in section(helps["tessera"], "commands"):
         helps[command] = help_of(command)
     for workload in section(helps["bench"], "workloads"):
-        helps[f"bench {workload}"] = help_of(f"bench {workload}")
+        for command in ("bench", "sim"):
+            helps[f"{command} {workload}"] = help_of(f"{command} {workload}")
     empty = [command for command, text in helps.items() if not text.startswith(("usage", "tess"))]
     tap.verdict(len(helps) > 12 and not empty, "every command has a help", f"{len(helps)}, {empty}")
     wide = too_wide(helps)

@@ -55,8 +55,8 @@ FAULTS = [
     ("null is called measured", figure("l2", value=None), "h200: l2: what is not known has null"),
     (
         "a number is called not known",
-        lambda files: files["mi300x"]["figures"]["fence"].update(value=1),
-        "mi300x: fence: what is not known has null"
+        lambda files: files["cpuemu"]["figures"]["fence"].update(value=1),
+        "cpuemu: fence: what is not known has null"
     ),
     ("a figure has a key too many", figure("l2", note="x"), "h200: l2: has note"),
     ("a file lacks a key", lambda files: files["mi300x"].pop("devices"), "mi300x: lacks devices"),

@@ -1,0 +1,141 @@
+#include "model/perf/sim/machine.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/error.h"
+#include "tessera/world.h"
+
+typedef struct figure {
+	const char *name, *unit, *meaning;
+	size_t at; /* in machine_t */
+} figure_t;
+
+#define FIGURE(name_, unit_, meaning_) {#name_, unit_, meaning_, offsetof(machine_t, name_)},
+static const figure_t figures[] = {MACHINE_FIGURES(FIGURE)};
+#undef FIGURE
+enum { FIGURES = sizeof figures / sizeof *figures };
+
+static double *value_of(machine_t *kind, const figure_t *figure)
+{
+	return (double *)(void *)((char *)kind + figure->at);
+}
+
+/** What a simulation divides by, or cannot do without. */
+static const char *const needed[] = {
+	"multiprocessors",   "clock",         "tensor_width", "memory_rate",
+	"block_memory_rate", "link_pair",     "link_all",     "block_rate",
+	"block_copy",        "signal",        "launch",       "memory_latency",
+	"link_latency",      "shared_memory", "load_rate",    "add_rate"};
+
+static const figure_t *find_figure(const char *name, size_t length)
+{
+	for (int i = 0; i < FIGURES; i++)
+		if (strlen(figures[i].name) == length &&
+		    strncmp(figures[i].name, name, length) == 0)
+			return &figures[i];
+	return NULL;
+}
+
+static tsr_status_t check_known(sim_machine_t *machine)
+{
+	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+		const figure_t *figure = find_figure(needed[i], strlen(needed[i]));
+		if (!(*value_of(&machine->kind, figure) > 0))
+			return tsr_error(TSR_ERR_CONFIG,
+					 "machine %s: %s (%s) is not known; give it, as with --set "
+					 "%s=VALUE, or take another machine",
+					 machine->name, figure->name, figure->meaning,
+					 figure->name);
+	}
+	return TSR_OK;
+}
+
+/** "h200, h100, mi300x" */
+static void list_kinds(char *text, size_t bytes)
+{
+	size_t used = 0;
+	*text = '\0';
+	for (int i = 0; i < machine_count && used < bytes; i++)
+		if (machine_table[i].link_pair > 0)
+			used += (size_t)snprintf(text + used, bytes - used, "%s%s",
+						 used ? ", " : "", machine_table[i].name);
+}
+
+/** Behind the kind in a machine's name: "8" of "h200x8" and of "mi300x8". Null: another kind. */
+static const char *number_behind(const char *name, const char *kind)
+{
+	const size_t length = strlen(kind);
+	if (strncmp(name, kind, length) != 0)
+		return NULL;
+	if (name[length] == 'x')
+		return name + length + 1;
+	return kind[length - 1] == 'x' ? name + length : NULL;
+}
+
+tsr_status_t sim_machine_find(const char *name, sim_machine_t *machine_out)
+{
+	char kinds[256];
+	list_kinds(kinds, sizeof kinds);
+	for (int i = 0; i < machine_count; i++) {
+		const char *number = number_behind(name, machine_table[i].name);
+		char *end = NULL;
+		if (!number || !isdigit((unsigned char)*number))
+			continue;
+		const long devices = strtol(number, &end, 10);
+		if (*end != '\0' || devices < 1 || devices > TSR_MAX_RANKS)
+			continue;
+		*machine_out = (sim_machine_t){.kind = machine_table[i], .devices = (int)devices};
+		snprintf(machine_out->name, sizeof machine_out->name, "%s", name);
+		return TSR_OK;
+	}
+	return tsr_error(TSR_ERR_CONFIG,
+			 "no machine %s: name a kind (%s), an x, and 1 to %d devices, as in h200x8 "
+			 "and mi300x8",
+			 name, kinds, TSR_MAX_RANKS);
+}
+
+tsr_status_t sim_machine_set(sim_machine_t *machine, const char *assignment)
+{
+	const char *equals = strchr(assignment, '=');
+	const figure_t *figure =
+		equals ? find_figure(assignment, (size_t)(equals - assignment)) : NULL;
+	char *end = NULL;
+	if (!figure)
+		return tsr_error(TSR_ERR_CONFIG,
+				 "--set %s: write FIGURE=VALUE; tessera sim --figures lists them",
+				 assignment);
+	const double value = strtod(equals + 1, &end);
+	while (isspace((unsigned char)*end))
+		end++;
+	if (end == equals + 1 || !isfinite(value) || value < 0)
+		return tsr_error(TSR_ERR_CONFIG, "--set %s: %s is a number of %s", assignment,
+				 figure->name, figure->unit);
+	if (*end && strcmp(end, figure->unit) != 0)
+		return tsr_error(TSR_ERR_CONFIG, "--set %s: %s is given in %s", assignment,
+				 figure->name, figure->unit);
+	*value_of(&machine->kind, figure) = value;
+	return TSR_OK;
+}
+
+tsr_status_t sim_machine_check(sim_machine_t *machine)
+{
+	return check_known(machine);
+}
+
+void sim_machine_print(const sim_machine_t *machine)
+{
+	machine_t kind = machine->kind;
+	for (int i = 0; i < FIGURES; i++) {
+		const double value = *value_of(&kind, &figures[i]);
+		char text[32] = "-";
+		if (value > 0)
+			(void)snprintf(text, sizeof text, "%g", value);
+		(void)printf("%-18s %10s %-9s %s\n", figures[i].name, text, figures[i].unit,
+			     figures[i].meaning);
+	}
+}
