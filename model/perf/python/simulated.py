@@ -16,7 +16,7 @@ from measured import OF_PATTERNS, OF_RESULTS, Unfit, options, parameters
 def command_of(point, machine, more=()):
     """The command line of a point; without the file that it writes."""
     return (
-        "tessera", "sim", point.workload, "-n", str(point.ranks), "--machine", machine,
+        "tessera", "sim", point.workload, "--machine", machine,
         *options(point.problem), "--pattern", point.pattern, *options(point.config),
         "--no-tuned", *more
     )  # fmt: skip
@@ -25,7 +25,7 @@ def command_of(point, machine, more=()):
 def fastest_of(program, point, machine, more, limit):
     """The pattern that Tessera takes for the fastest of a problem; None where it knows none."""
     command = (
-        "tessera", "sim", point.workload, "-n", str(point.ranks), "--machine", machine,
+        "tessera", "sim", point.workload, "--machine", machine,
         *options(point.problem), "--pattern", "fastest", "--no-tuned", *more
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:

@@ -124,7 +124,8 @@ void sim_move(tsr_exploration_t *sim, int from, int to, double bytes)
 	if (far_write)
 		demand_link(sim, &ask, me, to, self->adds ? kind->link_pair / kind->add_rate : 1);
 	if (from >= 0 && !self->is_engine)
-		self->now_ns += far_read ? kind->link_latency : kind->memory_latency;
+		self->now_ns +=
+			(far_read ? kind->link_latency : kind->memory_latency) * self->latency_part;
 	sim_flow(sim, &ask, bytes);
 	if (to >= 0)
 		self->drained_ns = fmax(self->drained_ns,

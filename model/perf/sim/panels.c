@@ -1,13 +1,12 @@
 /*
  * Panels of operands in a device's cache. Blocks that run at the same time walk
- * their panels together, so a panel that any of them reads is there for all;
- * those read last stay as long as there is room.
+ * their panels together, so a panel that any of them reads is there for all. It
+ * stays as long as there is room.
  */
 #include <stdlib.h>
 
 #include "model/perf/sim/sim.h"
 
-/* Least recently read first would need a list; a table with times is searched as fast. */
 enum { PANELS = 512 };
 
 typedef struct panel {
@@ -31,23 +30,22 @@ void sim_panels_destroy(tsr_exploration_t *sim)
 	free(sim->panels);
 }
 
-/** Forgets panels that nobody reads any more, the oldest first, until the rest fits the cache. */
+/**
+ * Forgets panels that nobody reads any more, if they do not fit the cache. All
+ * of them: who walks once more through what does not fit finds none in time.
+ */
 static void make_room(panel_t *panel, int *count, double room, double now_ns)
 {
-	for (;;) {
-		double kept = 0;
-		int oldest = -1;
-		for (int i = 0; i < *count; i++) {
-			if (panel[i].until_ns > now_ns)
-				continue;
-			kept += panel[i].bytes;
-			if (oldest < 0 || panel[i].until_ns < panel[oldest].until_ns)
-				oldest = i;
-		}
-		if (oldest < 0 || (kept <= room && *count < PANELS))
-			return;
-		panel[oldest] = panel[--*count];
-	}
+	double idle = 0;
+	int kept = 0;
+	for (int i = 0; i < *count; i++)
+		idle += panel[i].until_ns > now_ns ? 0 : panel[i].bytes;
+	if (idle <= room && *count < PANELS)
+		return;
+	for (int i = 0; i < *count; i++)
+		if (panel[i].until_ns > now_ns)
+			panel[kept++] = panel[i];
+	*count = kept;
 }
 
 double sim_panel_miss(tsr_exploration_t *sim, int rank, const void *at, double bytes,
@@ -55,12 +53,12 @@ double sim_panel_miss(tsr_exploration_t *sim, int rank, const void *at, double b
 {
 	panel_t *panel = sim->panels->panel[rank];
 	int *count = &sim->panels->count[rank];
+	make_room(panel, count, sim->machine.kind.l2 * 1048576, sim->running->now_ns);
 	for (int i = 0; i < *count; i++)
 		if (panel[i].at == at) {
 			panel[i].until_ns = fmax(panel[i].until_ns, until_ns);
 			return 0;
 		}
-	make_room(panel, count, sim->machine.kind.l2 * 1048576, sim->running->now_ns);
 	if (*count < PANELS)
 		panel[(*count)++] = (panel_t){at, bytes, until_ns};
 	return bytes;

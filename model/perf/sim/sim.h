@@ -52,6 +52,8 @@ struct sim_task {
 	double last_ns;    /* when the last word that it has sent arrives */
 	tsr_worker_who_t who;
 	bool is_host, is_engine;
+	/* what it has of a latency: less where it stands for several workers of a block */
+	double latency_part;
 	bool adds;        /* what it stores is added to what stands there */
 	bool in_epilogue; /* of a main loop: storing its tile here is a part of that */
 	void (*body)(void *ctx);
@@ -123,6 +125,9 @@ _Noreturn void sim_stop(tsr_exploration_t *sim, int code, const char *sentence);
 
 /** The same, where there is no memory. */
 _Noreturn void sim_no_memory(tsr_exploration_t *sim);
+
+/** The simulation whose task runs. */
+tsr_exploration_t *sim_running(void);
 
 /** The running task's clock; 0 outside. */
 uint64_t sim_now_ns(void);

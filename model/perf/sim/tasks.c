@@ -7,6 +7,11 @@
 
 static tsr_exploration_t *running_sim; /* for clocks */
 
+tsr_exploration_t *sim_running(void)
+{
+	return running_sim;
+}
+
 uint64_t sim_now_ns(void)
 {
 	const sim_task_t *task = running_sim ? running_sim->running : NULL;
@@ -136,6 +141,7 @@ sim_task_t *sim_task_begin(tsr_exploration_t *sim, const sim_task_t *as, double 
 		return NULL;
 	*task = *as;
 	task->sim = sim;
+	task->latency_part = 1;
 	task->owner.ended = flow_ended;
 	task->sending = (sim_sending_t){.owner = {sending_ended}, .task = task};
 	task->now_ns = task->drained_ns = task->last_ns = at_ns;

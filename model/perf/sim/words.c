@@ -291,7 +291,7 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *sim, const tsr_op_si
 	sim_gate_t *gate = self->gate;
 	if (!gate) /* the first look */
 		self->now_ns += sim_rank_at(sim, wait->flags) >= 0
-					? sim->machine.kind.memory_latency / 2
+					? sim->machine.kind.memory_latency / 2 * self->latency_part
 					: sim_cycles(sim, 30);
 	sim_sync(sim);
 	bool slept = false;

@@ -7,6 +7,7 @@
 #include "kernels/host/inputs.h"
 #include "kernels/host/matrices.h"
 #include "model/perf/sim/sim.h"
+#include "tessera/dev.h"
 
 tsr_status_t __real_tsr_world_device(const tsr_world_t *world, tsr_device_props_t *props);
 tsr_status_t __wrap_tsr_world_device(const tsr_world_t *world, tsr_device_props_t *props);
@@ -20,6 +21,8 @@ tsr_status_t __wrap_inputs_fill(tsr_world_t *world, const workload_inputs_t *inp
 				const workload_matrix_t *matrix, tsr_view_t view);
 tsr_status_t __wrap_matrix_poison(tsr_world_t *world, tsr_view_t view);
 tsr_status_t __wrap_tsr_openblas_prepare(void);
+tsr_coop_t __real_tsr_split(tsr_coop_t *block);
+tsr_coop_t __wrap_tsr_split(tsr_coop_t *block);
 
 /** The device of the simulated machine, as its backend would describe it. */
 tsr_status_t __wrap_tsr_world_device(const tsr_world_t *world, tsr_device_props_t *props)
@@ -79,6 +82,18 @@ tsr_status_t __wrap_matrix_poison(tsr_world_t *world, tsr_view_t view)
 	(void)world;
 	(void)view;
 	return TSR_OK;
+}
+
+/**
+ * The emulator's blocks have one worker. A device's have more, which hide each
+ * other's latencies when they take turns at what the block has to do.
+ */
+tsr_coop_t __wrap_tsr_split(tsr_coop_t *block)
+{
+	enum { WORKERS = 3 }; /* backends/gpu/dev/context.h: blocks that multiply */
+	tsr_exploration_t *sim = sim_running();
+	sim->running->latency_part = 1.0 / WORKERS;
+	return __real_tsr_split(block);
 }
 
 /** Nothing is multiplied. */

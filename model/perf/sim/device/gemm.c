@@ -64,7 +64,7 @@ static void multiply(loop_t *l, tsr_part_t part)
 	if (depth <= 0 || rows <= 0 || cols <= 0)
 		return;
 	const bool split = l->coop->block->kernel->workers > 1;
-	sim_work_t work = {.peer = -1, .by_worker = split, .beside_sending = l->sends || split};
+	sim_work_t work = {.peer = -1, .by_worker = split, .beside_sending = l->sends};
 	work.ns = sim_product_ns(l->sim,
 				 sim_tile_products(l->sim, tile.m, tile.n) *
 					 (double)(chunks * tile.k),
