@@ -37,7 +37,7 @@ typedef struct bench_options {
 	bool verify, record, baseline;
 	/* search what is searched; leave alone what an earlier search has found */
 	bool tune, no_tuned;
-	bool taxes;
+	bool taxes, model;
 	const char *json, *csv, *dump, *trace, *picture, *taxes_picture; /* null: none */
 } bench_options_t;
 
@@ -139,6 +139,15 @@ void bench_times_free(bench_times_t *times);
 
 /* ---------------------------------------------------------------- record/ */
 
+/** Moments of a run, in the order in which most patterns reach them. */
+typedef enum bench_moment {
+	BENCH_FIRST_PRODUCT, /* the first main loop begins */
+	BENCH_LAST_PRODUCT,  /* the last one ends */
+	BENCH_LAST_SEND,     /* the last write to a peer ends */
+	BENCH_LAST_WORKER,   /* the last worker ends */
+	BENCH_MOMENTS
+} bench_moment_t;
+
 /** What all ranks together did in one run, from its record. */
 typedef struct bench_traffic {
 	bool recorded; /* false: this backend keeps no record, and the rest is 0 */
@@ -148,6 +157,8 @@ typedef struct bench_traffic {
 		remote_read_bytes;
 	int senders;       /* ranks that wrote to a peer */
 	int early_senders; /* of these, those that first did so before their last product ended */
+	/* since the first worker's begin; the mean over the ranks that have it; 0: none has */
+	double moment_ns[BENCH_MOMENTS];
 } bench_traffic_t;
 
 /** Sums up the finished recording of every rank. Collective; the same result on every rank. */
@@ -379,6 +390,14 @@ tsr_status_t bench_recall(bench_session_t *session, workload_config_t *config,
 
 /** Remembers the result of a search. Collective; rank 0 writes. */
 tsr_status_t bench_remember(bench_session_t *session, const bench_result_t *result);
+
+/* ---------------------------------------------------------------- model.c */
+
+/**
+ * --model: what `tessera sim` says that the patterns should have taken, and
+ * where a run and the simulated one part. Rank 0 alone.
+ */
+void bench_print_model(const bench_session_t *session, const bench_result_t *results, int count);
 
 /* ---------------------------------------------------------------- baseline.c */
 

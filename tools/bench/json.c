@@ -43,14 +43,18 @@ static json_t *traffic_json(const bench_traffic_t *t)
 {
 	if (!t->recorded)
 		return json_null();
-	return json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i}", "launches", t->launches,
-			 "products", (json_int_t)t->products, "operand_bytes",
-			 (json_int_t)t->operand_bytes, "local_written_bytes",
+	return json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:f, s:f, s:f, s:f}",
+			 "launches", t->launches, "products", (json_int_t)t->products,
+			 "operand_bytes", (json_int_t)t->operand_bytes, "local_written_bytes",
 			 (json_int_t)t->local_written_bytes, "local_read_bytes",
 			 (json_int_t)t->local_read_bytes, "remote_written_bytes",
 			 (json_int_t)t->remote_written_bytes, "remote_read_bytes",
 			 (json_int_t)t->remote_read_bytes, "senders", t->senders,
-			 "senders_before_last_product", t->early_senders);
+			 "senders_before_last_product", t->early_senders, "first_product_ns",
+			 t->moment_ns[BENCH_FIRST_PRODUCT], "last_product_ns",
+			 t->moment_ns[BENCH_LAST_PRODUCT], "last_send_ns",
+			 t->moment_ns[BENCH_LAST_SEND], "last_worker_ns",
+			 t->moment_ns[BENCH_LAST_WORKER]);
 }
 
 static json_t *verdict_json(const bench_judgement_t *judgement)

@@ -33,6 +33,7 @@ enum {
 	OPT_PICTURE,
 	OPT_TAXES,
 	OPT_TAXES_PICTURE,
+	OPT_MODEL,
 	OPT_NODES,
 	OPT_PARAM
 };
@@ -61,6 +62,7 @@ static const struct option common_options[] = {
 	{"picture",     required_argument, NULL, OPT_PICTURE},
 	{"taxes",       no_argument,       NULL, OPT_TAXES},
 	{"taxes-picture", required_argument, NULL, OPT_TAXES_PICTURE},
+	{"model",       no_argument,       NULL, OPT_MODEL},
 	{"help",        no_argument,       NULL, 'h'},
 };
 /* clang-format on */
@@ -121,6 +123,9 @@ static const char help_behind[] =
 	"                        memory, computation and communication\n"
 	"      --taxes-picture FILE\n"
 	"                        draw that as SVG, a stacked bar for each pattern\n"
+	"      --model           also print what 'tessera sim' says of each pattern, in the\n"
+	"                        same configuration, and when a run reaches its moments:\n"
+	"                        measured and simulated\n"
 	"  -h, --help            this text\n"
 	"\n"
 	"columns:\n"
@@ -309,6 +314,8 @@ static bool take_plain(int option, bench_options_t *o)
 		return o->record = true;
 	case OPT_TAXES:
 		return o->taxes = true;
+	case OPT_MODEL:
+		return o->model = true;
 	case OPT_TAXES_PICTURE:
 		o->taxes_picture = optarg;
 		return o->taxes = true;

@@ -112,6 +112,8 @@ static tsr_status_t run_patterns(bench_session_t *session, findings_t *findings)
 		bench_print_tuned(session->workload, findings->results, findings->count);
 	if (status == TSR_OK && first && options->taxes)
 		bench_print_taxes(session, findings->results, findings->count);
+	if (status == TSR_OK && first && options->model)
+		bench_print_model(session, findings->results, findings->count);
 	return status;
 }
 

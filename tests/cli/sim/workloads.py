@@ -66,6 +66,24 @@ def what_if(folder):
     )
 
 
+def as_measured():
+    """--model simulates the very configuration that was run: here that was simulated too."""
+    for workload in workloads():
+        done = run("sim", workload, "--machine", "h200x2", "--model")
+        rows = re.findall(
+            r"^[a-z-]+ +([\d.]+) +([\d.]+) +(?:[\d.]+)((?: +[\d.]+ / [\d.]+| +-)+)$", done.stdout, re.M
+        )
+        pairs = [
+            pair for row in rows
+            for pair in [row[:2], *re.findall(r"([\d.]+) / ([\d.]+)", row[2])]
+        ]
+        tap.verdict(
+            rows and len(pairs) > len(rows) and all(first == second for first, second in pairs)
+            and "not simulated" not in done.stdout,
+            f"{workload} --model simulates what was run", done.stdout + done.stderr
+        )
+
+
 def refusals():
     for words, sentence in (
         (("gemm-all-scatter", "--machine", "b200x8"), "no machine b200x8: name a kind"),
@@ -89,6 +107,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         every_workload(folder)
         what_if(folder)
+    as_measured()
     refusals()
     return tap.exit_code()
 

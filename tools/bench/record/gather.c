@@ -10,8 +10,19 @@ typedef struct rank_traffic {
 	uint64_t products;
 	uint64_t operand_bytes, local_written_bytes, local_read_bytes, remote_written_bytes,
 		remote_read_bytes;
-	uint64_t first_remote_ns, last_product_ns;
+	uint64_t first_remote_ns, begin_ns;
+	uint64_t moment_ns[BENCH_MOMENTS]; /* by the rank's clock */
 } rank_traffic_t;
+
+static void later(uint64_t *moment_ns, uint64_t ns)
+{
+	*moment_ns = ns > *moment_ns ? ns : *moment_ns;
+}
+
+static void earlier(uint64_t *moment_ns, uint64_t ns)
+{
+	*moment_ns = ns && (*moment_ns == 0 || ns < *moment_ns) ? ns : *moment_ns;
+}
 
 static rank_traffic_t sum_rank(const tsr_world_t *world)
 {
@@ -26,11 +37,12 @@ static rank_traffic_t sum_rank(const tsr_world_t *world)
 		sum.local_read_bytes += e.local_read_bytes;
 		sum.remote_written_bytes += e.remote_written_bytes;
 		sum.remote_read_bytes += e.remote_read_bytes;
-		if (e.first_remote_ns &&
-		    (sum.first_remote_ns == 0 || e.first_remote_ns < sum.first_remote_ns))
-			sum.first_remote_ns = e.first_remote_ns;
-		if (e.last_product_ns > sum.last_product_ns)
-			sum.last_product_ns = e.last_product_ns;
+		earlier(&sum.first_remote_ns, e.first_remote_ns);
+		earlier(&sum.begin_ns, e.begin_ns);
+		earlier(&sum.moment_ns[BENCH_FIRST_PRODUCT], e.first_product_ns);
+		later(&sum.moment_ns[BENCH_LAST_PRODUCT], e.last_product_ns);
+		later(&sum.moment_ns[BENCH_LAST_SEND], e.last_remote_ns);
+		later(&sum.moment_ns[BENCH_LAST_WORKER], e.end_ns);
 	}
 	return sum;
 }
@@ -48,8 +60,20 @@ static void add_rank(bench_traffic_t *all, const rank_traffic_t *rank)
 	/* Both stamps are of the rank's own clock. */
 	if (rank->first_remote_ns) {
 		all->senders++;
-		all->early_senders += rank->first_remote_ns < rank->last_product_ns;
+		all->early_senders += rank->first_remote_ns < rank->moment_ns[BENCH_LAST_PRODUCT];
 	}
+}
+
+static double mean_moment(const rank_traffic_t *all, int ranks, bench_moment_t moment)
+{
+	double sum = 0;
+	int count = 0;
+	for (int r = 0; r < ranks; r++)
+		if (all[r].moment_ns[moment] > all[r].begin_ns) {
+			sum += (double)(all[r].moment_ns[moment] - all[r].begin_ns);
+			count++;
+		}
+	return count ? sum / count : 0;
 }
 
 tsr_status_t bench_record_sum(tsr_world_t *world, bench_traffic_t *traffic_out)
@@ -61,6 +85,8 @@ tsr_status_t bench_record_sum(tsr_world_t *world, bench_traffic_t *traffic_out)
 	*traffic_out = (bench_traffic_t){.recorded = true};
 	for (int r = 0; r < tsr_world_size(world); r++)
 		add_rank(traffic_out, &all[r]);
+	for (int m = 0; m < BENCH_MOMENTS; m++)
+		traffic_out->moment_ns[m] = mean_moment(all, tsr_world_size(world), m);
 	return TSR_OK;
 }
 
