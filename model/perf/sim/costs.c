@@ -110,6 +110,11 @@ void sim_move(tsr_exploration_t *sim, int from, int to, double bytes)
 	const bool far_read = from >= 0 && from != me, far_write = to >= 0 && to != me;
 	if (self->is_host || (from < 0 && to < 0) || !(bytes > 0))
 		return;
+	if (self->copies && far_write && !far_read) {
+		self->copies->ranks[self->copies->count++] = to;
+		self->copies->bytes = bytes;
+		return;
+	}
 	sim_ask_t ask = {.most = block_rate(sim, from, to)};
 	/* blocks that all end a tile at one time do not go on at one time: the first ones, which
 	 * fill the link, go on first */
@@ -133,19 +138,41 @@ void sim_move(tsr_exploration_t *sim, int from, int to, double bytes)
 								  : kind->memory_latency / 2));
 }
 
+/** The links that bytes to each of some ranks take. */
+static void demand_links(const tsr_exploration_t *sim, sim_ask_t *ask, const int *ranks, int count)
+{
+	const int me = sim->running->who.rank;
+	demand(ask, resource_of(me, EGRESS), count);
+	for (int i = 0; i < count && ask->count + 2 <= SIM_FLOW_DEMANDS; i++) {
+		demand(ask, resource_of(ranks[i], INGRESS), 1);
+		if (is_mesh(&sim->machine, sim->size))
+			demand(ask, pair_of(sim, me, ranks[i]), 1);
+	}
+}
+
+/** A block reads each byte once, and stores it to each of them. */
+void sim_copy_to_all(tsr_exploration_t *sim, const sim_copies_t *copies)
+{
+	const machine_t *kind = &sim->machine.kind;
+	sim_task_t *self = sim->running;
+	const double read_ns = fmax(0, 1 / kind->block_copy - 1 / kind->block_rate);
+	if (copies->count == 0)
+		return;
+	sim_ask_t ask = {.most = 1 / (read_ns + copies->count / kind->block_rate)};
+	demand(&ask, resource_of(self->who.rank, MEMORY), 1);
+	demand_links(sim, &ask, copies->ranks, copies->count);
+	self->now_ns += kind->memory_latency * self->latency_part;
+	sim_flow(sim, &ask, copies->bytes);
+	self->drained_ns = fmax(self->drained_ns, self->now_ns + kind->link_latency / 2);
+}
+
 /** To all of them at one time, of which the first ones' links may hold it up. */
 void sim_send_beside(tsr_exploration_t *sim, const int *ranks, int count, double bytes)
 {
-	const int me = sim->running->who.rank;
 	sim_ask_t ask = {.most = sim->machine.kind.block_rate / count};
 	if (count == 0 || !(bytes > 0))
 		return;
-	demand(&ask, resource_of(me, EGRESS), count);
-	for (int i = 0; i < count && ask.count + 2 <= SIM_FLOW_DEMANDS; i++) {
-		demand(&ask, resource_of(ranks[i], INGRESS), 1);
-		if (is_mesh(&sim->machine, sim->size))
-			demand(&ask, pair_of(sim, me, ranks[i]), 1);
-	}
+	demand_links(sim, &ask, ranks, count);
 	sim_flow_beside(sim, &ask, bytes);
 }
 

@@ -41,10 +41,18 @@ typedef struct sim_sending {
 	bool goes, awaited; /* awaited: the task sleeps until it ends */
 } sim_sending_t;
 
+/** Copies of one call to several ranks, which go at one time. */
+typedef struct sim_copies {
+	int count;
+	int ranks[TSR_MAX_RANKS];
+	double bytes; /* of each */
+} sim_copies_t;
+
 /** A worker of a block, or the host of a rank. */
 struct sim_task {
 	sim_owner_t owner; /* first: of its flow */
 	sim_sending_t sending;
+	sim_copies_t *copies; /* null: none */
 	tsr_exploration_t *sim;
 	tsr_fibre_t *fibre;
 	double now_ns;
@@ -139,6 +147,9 @@ int sim_rank_at(const tsr_exploration_t *sim, const void *address);
 
 /** The running task moves bytes from one rank's memory to another's; -1: registers. */
 void sim_move(tsr_exploration_t *sim, int from, int to, double bytes);
+
+/** The copies of a call that have been noted. */
+void sim_copy_to_all(tsr_exploration_t *sim, const sim_copies_t *copies);
 
 /** Stores bytes to each of some ranks while the block goes on. */
 void sim_send_beside(tsr_exploration_t *sim, const int *ranks, int count, double bytes);
