@@ -80,7 +80,8 @@ def main():
         )
     for workload in workloads():
         helps["bench"] |= options_of(["bench", workload])
-    helps["check"] |= helps["bench"]  # explores workloads too
+    for command in ("check", "sim"):  # explore and simulate workloads
+        helps[command] |= helps["bench"]
     lines = [
         (path, line)
         for path in glob.glob(os.path.join(ROOT, "man", "*.1"))
