@@ -71,7 +71,8 @@ def as_measured():
     for workload in workloads():
         done = run("sim", workload, "--machine", "h200x2", "--model")
         rows = re.findall(
-            r"^[a-z-]+ +([\d.]+) +([\d.]+) +(?:[\d.]+)((?: +[\d.]+ / [\d.]+| +-)+)$", done.stdout, re.M
+            r"^[a-z-]+ +([\d.]+) +([\d.]+) +(?:[\d.]+)((?: +[\d.]+ / [\d.]+| +-)+)$",
+            done.stdout, re.MULTILINE
         )
         pairs = [
             pair for row in rows
