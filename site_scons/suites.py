@@ -81,7 +81,7 @@ TABLE = {
     # Ranks are other processes, which load libraries of the tests.
     "unit/bootstrap/test_pmix":
                             ("debug asan",              "release"),
-    "unit/world/test_node_bytes":
+    "unit/world/test_node_bytes unit/kernels/test_node_sums":
                             ("debug",                   "asan release"),
     # Those that tests/system runs as another user too.
     "unit/base/test_options unit/bootstrap/test_detect unit/bootstrap/test_exchange"

@@ -1,22 +1,14 @@
 /* Runs of a plan: its launches and copies, and the events that order them. */
 #include "kernels/all_gather_gemm/plan.h"
+#include "kernels/host/matrices.h"
 #include "tessera/collective.h"
-
-static tsr_tensor_t tensor_of(tsr_view_t view)
-{
-	return (tsr_tensor_t){.data = view.data,
-			      .dtype = (tsr_dtype_t)view.dtype,
-			      .dims = 2,
-			      .shape = {view.rows, view.cols},
-			      .stride = {view.ld, 1}};
-}
 
 /** Gathers node by node: no rank's shard crosses to a node twice. */
 static tsr_status_t gather_by_nodes(const agg_plan_t *self)
 {
 	const plan_t *plan = &self->plan;
-	const tsr_tensor_t whole = tensor_of(self->args.whole),
-			   mine = tensor_of(agg_view(plan, agg_gathered(&self->config)));
+	const tsr_tensor_t whole = matrix_tensor(self->args.whole),
+			   mine = matrix_tensor(agg_view(plan, agg_gathered(&self->config)));
 	return tsr_stream_all_gather(plan->streams.main, &whole, &mine,
 				     self->config.along == AGG_BY_COLUMNS ? 1 : 0,
 				     (TSR_HEAP tsr_collective_state_t *)plan->buffer[AGG_STATE]

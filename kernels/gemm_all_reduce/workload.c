@@ -7,7 +7,10 @@ extern const workload_t gemm_all_reduce;
 WORKLOAD_REGISTER(gemm_all_reduce);
 
 static const splitk_pattern_t patterns[] = {
-	{.name = "bulk-synchronous", .kernels = {"gar_gemm", "gar_reduce"}, .keeps = true},
+	[SPLITK_BULK_SYNCHRONOUS] = {.name = "bulk-synchronous",
+				     .kernels = {"gar_gemm", "gar_reduce"},
+				     .keeps = true,
+				     .rounds = "gar_round"},
 	[OWN_CHUNK_LAST] = {.name = "own-chunk-last",
 			    .kernels = {"gar_own_chunk_last", NULL},
 			    .sends = true,

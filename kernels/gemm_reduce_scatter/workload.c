@@ -7,7 +7,10 @@ extern const workload_t gemm_reduce_scatter;
 WORKLOAD_REGISTER(gemm_reduce_scatter);
 
 static const splitk_pattern_t patterns[] = {
-	{.name = "bulk-synchronous", .kernels = {"grs_gemm", "grs_reduce"}, .keeps = true},
+	[SPLITK_BULK_SYNCHRONOUS] = {.name = "bulk-synchronous",
+				     .kernels = {"grs_gemm", "grs_reduce"},
+				     .keeps = true,
+				     .rounds = "grs_round"},
 	[OWN_CHUNK_LAST] = {.name = "own-chunk-last",
 			    .kernels = {"grs_own_chunk_last", NULL},
 			    .sends = true,

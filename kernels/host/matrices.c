@@ -36,6 +36,15 @@ tsr_view_t matrix_view(TSR_HEAP void *data, tsr_dtype_t dtype, int64_t rows, int
 			    .space = TSR_SPACE_HEAP};
 }
 
+tsr_tensor_t matrix_tensor(tsr_view_t view)
+{
+	return (tsr_tensor_t){.data = view.data,
+			      .dtype = (tsr_dtype_t)view.dtype,
+			      .dims = 2,
+			      .shape = {view.rows, view.cols},
+			      .stride = {view.ld, 1}};
+}
+
 /**
  * The size of a view in the heap, in bytes, including the gaps behind its rows.
  */

@@ -35,6 +35,9 @@ bool matrix_fits(tsr_dtype_t dtype, int64_t rows, int64_t cols);
 /** The view of a matrix whose rows are matrix_pitch apart. */
 tsr_view_t matrix_view(TSR_HEAP void *data, tsr_dtype_t dtype, int64_t rows, int64_t cols);
 
+/** A view as the tensor that collectives on streams take (tessera/collective.h). */
+tsr_tensor_t matrix_tensor(tsr_view_t view);
+
 /**
  * Copy a matrix to the host and back (the host's copy is dense), and fill a
  * matrix with NaN. One thread a rank; no run may use the matrix meanwhile.

@@ -13,14 +13,14 @@ static splitk_plan_t *plan_of(const plan_t *plan)
 	return (splitk_plan_t *)plan;
 }
 
-static const splitk_kind_t *kind_of(const plan_t *plan)
+const splitk_kind_t *splitk_kind_of(const plan_t *plan)
 {
 	return (const splitk_kind_t *)plan->kind;
 }
 
-static const splitk_pattern_t *pattern_of(const plan_t *plan)
+const splitk_pattern_t *splitk_pattern_of(const plan_t *plan)
 {
-	return &kind_of(plan)->patterns[plan->config.pattern];
+	return &splitk_kind_of(plan)->patterns[plan->config.pattern];
 }
 
 void splitk_words(const plan_t *plan, char words_out[PLAN_WORDS])
@@ -49,13 +49,16 @@ static int64_t slot_bytes(const splitk_config_t *c)
 void splitk_prepare(plan_t *plan)
 {
 	const splitk_config_t config = splitk_config_of(&plan->config), *c = &config;
-	const splitk_pattern_t *pattern = pattern_of(plan);
+	const splitk_pattern_t *pattern = splitk_pattern_of(plan);
+	const bool by_nodes = splitk_adds_by_nodes(plan);
 	const int64_t depth = share_largest(c->k, plan->ranks),
-		      rows = kind_of(plan)->to_all ? c->m : share_largest(c->m, plan->ranks),
+		      rows = splitk_kind_of(plan)->to_all ? c->m : share_largest(c->m, plan->ranks),
 		      tiles = plan->ranks * chunk_tiles_m(c, plan->ranks) *
 			      tiles_of(c->n, c->tile.n);
 	const size_t kept = pattern->keeps ? matrix_bytes(c->sums, c->m, c->n) : 0,
-		     total = pattern->adds ? matrix_bytes(c->sums, rows, c->n) : 0,
+		     total = pattern->adds ? matrix_bytes(c->sums, rows, c->n)
+			     : by_nodes    ? splitk_total_by_nodes(plan, c)
+					   : 0,
 		     slots = pattern->sends ? (size_t)tiles * (size_t)slot_bytes(c) : 0,
 		     flags = pattern->tells_tiles ? (size_t)tiles * sizeof(uint64_t) : 0;
 	const buffer_t buffers[SPLITK_BUFFERS] = {
@@ -71,6 +74,10 @@ void splitk_prepare(plan_t *plan)
 		[SPLITK_TOTAL] = {.name = "split_k.total", .size_bytes = total, .is_cleared = true},
 		[SPLITK_INBOX] = {.name = "split_k.inbox", .size_bytes = slots},
 		[SPLITK_COME] = {.name = "split_k.come", .size_bytes = flags, .is_cleared = true},
+		[SPLITK_STATE] = {.name = "split_k.state",
+				  .size_bytes =
+					  by_nodes ? tsr_collective_state_bytes(plan->ranks) : 0,
+				  .is_cleared = true},
 	};
 	memcpy(plan->buffer, buffers, sizeof buffers);
 	plan->dtype = c->dtype;
@@ -84,7 +91,8 @@ void splitk_prepare(plan_t *plan)
 static tsr_view_t view_of(const plan_t *plan, int matrix, int buffer, tsr_dtype_t dtype)
 {
 	workload_matrix_t part;
-	(void)splitk_matrix(kind_of(plan), &plan->config, matrix, plan->rank, plan->ranks, &part);
+	(void)splitk_matrix(splitk_kind_of(plan), &plan->config, matrix, plan->rank, plan->ranks,
+			    &part);
 	if (!plan->buffer[buffer].data)
 		return (tsr_view_t){.data = NULL};
 	return matrix_view(plan->buffer[buffer].data, dtype, part.part_rows, part.part_cols);
@@ -147,9 +155,11 @@ tsr_status_t splitk_compute(plan_t *plan)
 tsr_status_t splitk_run(plan_t *plan)
 {
 	const splitk_plan_t *self = plan_of(plan);
+	const bool by_nodes = splitk_adds_by_nodes(plan);
+	const int own = by_nodes ? 1 : PLAN_KERNELS; /* the rest is the library's */
 	tsr_status_t status = TSR_OK;
-	for (int i = 0; status == TSR_OK && i < PLAN_KERNELS && plan->kernels[i]; i++)
+	for (int i = 0; status == TSR_OK && i < own && plan->kernels[i]; i++)
 		status = tsr_launch(plan->streams.main, plan->kernels[i], self->config.blocks,
 				    &self->args);
-	return status;
+	return status == TSR_OK && by_nodes ? splitk_add_by_nodes(plan) : status;
 }

@@ -22,6 +22,9 @@ typedef struct splitk_pattern {
 	bool adds;        /* ranks add to totals, which have the sums' dtype */
 	bool tells_tiles; /* ranks raise a flag for each tile of another rank's chunk */
 	bool has_senders; /* some blocks only communicate */
+	/* Not null: in a world of several nodes the library's collectives take the place of the
+	 * second kernel (by_nodes.c), and the kernel of this name rounds their totals to C. */
+	const char *rounds;
 } splitk_pattern_t;
 
 /** A workload of this kind. */
@@ -130,9 +133,10 @@ enum {
 	SPLITK_BUFFER_C,
 	SPLITK_SYNC,  /* the handshake */
 	SPLITK_KEPT,  /* this rank's partial sums of all rows */
-	SPLITK_TOTAL, /* sums that ranks add to */
+	SPLITK_TOTAL, /* sums that ranks add to, or that collectives give */
 	SPLITK_INBOX, /* slots of sent tiles */
 	SPLITK_COME,  /* flags of slots, or of tiles */
+	SPLITK_STATE, /* several nodes: of the library's collectives */
 	SPLITK_BUFFERS,
 	SPLITK_EXCHANGE = SPLITK_KEPT
 };
@@ -142,6 +146,23 @@ typedef struct splitk_plan {
 	splitk_config_t config;
 	splitk_args_t args;
 } splitk_plan_t;
+
+/** The kind, and the pattern of its configuration. */
+const splitk_kind_t *splitk_kind_of(const plan_t *plan);
+const splitk_pattern_t *splitk_pattern_of(const plan_t *plan);
+
+/**
+ * Whether the library's collectives add up what ranks keep. In a world of several
+ * nodes they add the sums of a node's ranks there, so that each element's sum
+ * crosses to its owner once from each node (dev/reduction.h).
+ */
+bool splitk_adds_by_nodes(const plan_t *plan);
+
+/** Bytes for the totals of a rank's chunk: none, if collectives write to C. */
+size_t splitk_total_by_nodes(const plan_t *plan, const splitk_config_t *config);
+
+/** Starts the collectives behind the product. */
+tsr_status_t splitk_add_by_nodes(plan_t *plan);
 
 void splitk_words(const plan_t *plan, char words_out[PLAN_WORDS]);
 void splitk_prepare(plan_t *plan);

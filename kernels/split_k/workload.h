@@ -10,8 +10,8 @@
 
 static const splitk_kind_t kind;
 
-/* The number of own-chunk-last in every table of patterns. */
-enum { OWN_CHUNK_LAST = 1 };
+/* The numbers of these in every table of patterns. */
+enum { SPLITK_BULK_SYNCHRONOUS = 0, OWN_CHUNK_LAST = 1 };
 
 /* ------------------------------------------------------------ candidates of a search */
 
@@ -74,12 +74,15 @@ static tsr_status_t choose(const workload_config_t *config, const workload_place
 	return splitk_choose(&kind, config, place, config_out);
 }
 
-/** It sends sums while the product goes on, and keeps none in memory on one rank. */
+/**
+ * own-chunk-last sends sums while the product goes on, and keeps none in memory on
+ * one rank. Between nodes it sends those of each rank, and bulk-synchronous those of
+ * each node.
+ */
 static int64_t fastest(const workload_config_t *config, const workload_place_t *place)
 {
 	(void)config;
-	(void)place;
-	return OWN_CHUNK_LAST;
+	return place->nodes > 1 ? SPLITK_BULK_SYNCHRONOUS : OWN_CHUNK_LAST;
 }
 
 static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config,
@@ -89,10 +92,10 @@ static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config
 }
 
 /** These functions, for the initialiser of a workload_t. */
-#define SPLITK_FUNCTIONS                                                                        \
-	.compute_pattern = 0, .large_cases = large_cases, .pattern = pattern, .kernel = kernel, \
-	.check = check, .check_inputs = splitk_check_inputs, .matrix = matrix,                  \
-	.expect = splitk_expect, .cost = cost, .choose = choose, .fastest = fastest,            \
-	.open = open_run, .plan = &kind.plan, PLAN_FUNCTIONS
+#define SPLITK_FUNCTIONS                                                                           \
+	.compute_pattern = SPLITK_BULK_SYNCHRONOUS, .large_cases = large_cases,                    \
+	.pattern = pattern, .kernel = kernel, .check = check, .check_inputs = splitk_check_inputs, \
+	.matrix = matrix, .expect = splitk_expect, .cost = cost, .choose = choose,                 \
+	.fastest = fastest, .open = open_run, .plan = &kind.plan, PLAN_FUNCTIONS
 
 #endif
