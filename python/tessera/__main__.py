@@ -18,6 +18,7 @@ def main() -> int:
         prog="python -m tessera", description="Starts a program of Python once for each rank."
     )
     parser.add_argument("-n", "--ranks", type=int, required=True, help="number of ranks")
+    parser.add_argument("--nodes", type=int, default=0, help="emulated nodes on this machine")
     parser.add_argument("--backend", help="cpuemu, cuda or hip (default: TESSERA_BACKEND)")
     parser.add_argument("program", help="a file, or -m and a module")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="for the program")
@@ -26,7 +27,8 @@ def main() -> int:
     argv = (ctypes.c_char_p * (len(words) + 1))(*(word.encode() for word in words), None)
     backend = options.backend.encode() if options.backend else None
     launcher = _declarations.Launcher(
-        size=ctypes.sizeof(_declarations.Launcher), ranks=options.ranks, backend=backend
+        size=ctypes.sizeof(_declarations.Launcher), ranks=options.ranks, backend=backend,
+        nodes=options.nodes
     )
     return lib.tsr_launch_program(ctypes.byref(launcher), argv)
 

@@ -3,7 +3,7 @@ Teams: ordered subsets of the world's ranks.
 """
 
 import ctypes
-from typing import TYPE_CHECKING, Any, List, Optional, Sequence
+from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Tuple
 
 from . import _declarations
 from ._native import call, lib
@@ -58,6 +58,20 @@ class Team:
         called = name.encode() if name else None
         call("tsr_team_split", self.handle, number, key, called, ctypes.byref(handle))
         return self._made(handle)
+
+    def split_node(self) -> Tuple["Team", "Team"]:
+        """
+        Two teams: the members on my node, named "node", and the members that have the same number
+        in their node's team as I have in mine, in the order of their nodes, named "across". Where
+        nodes have different numbers of members, the last of those teams have none of the smaller
+        nodes.
+
+        Called by:  every member (collective).
+        Raises:     as split.
+        """
+        node, across = ctypes.c_void_p(), ctypes.c_void_p()
+        call("tsr_team_split_node", self.handle, ctypes.byref(node), ctypes.byref(across))
+        return Team(self.world, node.value), Team(self.world, across.value)
 
     def create(self, ranks: Sequence[int], name: Optional[str] = None) -> Optional["Team"]:
         """

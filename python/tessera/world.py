@@ -44,7 +44,8 @@ class HeapUsage(NamedTuple):
 
 class World:
     """
-    N ranks, each a process with one device and one heap. tessera.init makes it.
+    N ranks, each a process with one device and one heap. tessera.init makes it. They are on `nodes`
+    nodes, of which this rank's is `node`: ranks of other nodes are reached by messages.
 
     As a context manager it is closed at the end of the block. If the block ends by an exception,
     the world is aborted instead, so that no rank waits for this one: the other ranks get an
@@ -59,6 +60,8 @@ class World:
         self.products: List[Product] = []  # those that are not closed
         self.rank: int = lib.tsr_world_rank(handle)
         self.size: int = lib.tsr_world_size(handle)
+        self.nodes: int = lib.tsr_world_nodes(handle)
+        self.node: int = lib.tsr_world_node(handle, self.rank)
         self.backend: str = lib.tsr_world_backend(handle).decode()
         self.team = Team(self, lib.tsr_world_team(handle))
         self.dlpack_device = (_dlpack.DEVICES[self.backend], max(self.device().ordinal, 0))
@@ -83,6 +86,11 @@ class World:
             props.name.decode(), props.ordinal, props.resident_blocks, props.workers_per_block,
             props.shared_bytes, props.tile_depth
         )
+
+    def node_of(self, rank: int) -> int:
+        """The node of a rank, from 0 on; -1 if there is no such rank. Nodes are numbered in the
+        order of their lowest ranks. Any thread. The team of my node: Team.split_node."""
+        return lib.tsr_world_node(self.handle, rank)
 
     @property
     def deadline_ns(self) -> int:
