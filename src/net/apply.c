@@ -8,6 +8,9 @@
 
 #include "src/net/state.h"
 
+/* messages of a peer that may be applied without its knowledge while others come */
+enum { MOST_UNTOLD = TSR_MESSAGE_WINDOW / 4 };
+
 /** Ends the world because of a message that no right sender sends. */
 static void refuse(tsr_net_t *net, const tsr_message_t *message, const char *why)
 {
@@ -117,7 +120,8 @@ static void old(tsr_net_t *net, const tsr_message_t *message)
  * An atomic access. False: of a kind or an operation that the back end does not
  * have.
  */
-static bool atomic(tsr_net_t *net, const tsr_message_t *message, const unsigned char *data)
+static bool atomic(tsr_net_t *net, const tsr_message_t *message, const unsigned char *data,
+		   uint64_t *old_out)
 {
 	const tsr_net_atomic_t access = {.offset = message->offset,
 					 .kind = message->kind,
@@ -125,33 +129,38 @@ static bool atomic(tsr_net_t *net, const tsr_message_t *message, const unsigned 
 					 .bytes = message->bytes,
 					 .bits = message->bits,
 					 .expected = message->expected};
-	uint64_t before = 0;
 	if (message->what == TSR_MESSAGE_EACH)
 		return net->memory.each(net->memory.ctx, &access, data,
 					message->row_bytes / message->bytes);
-	if (!net->memory.atomic(net->memory.ctx, &access, &before))
-		return false;
-	if (message->what != TSR_MESSAGE_FETCH)
-		return true;
+	return net->memory.atomic(net->memory.ctx, &access, old_out);
+}
+
+static void tell_old(tsr_net_t *net, const tsr_message_t *message, uint64_t bits)
+{
 	tsr_net_sending_t *sending = tsr_net_sending_new(net, TSR_MESSAGE_OLD, message->source);
 	if (sending == NULL)
-		return true;
+		return;
 	sending->message.reply = message->reply;
-	sending->message.bits = before;
+	sending->message.bits = bits;
 	tsr_net_post(net, sending, NULL, 0);
-	return true;
 }
 
 /** Does what a counted message asks for, whose turn it is. */
 static void apply(tsr_net_t *net, const tsr_message_t *message, const unsigned char *data)
 {
+	uint64_t old_bits = 0;
+	bool good = true;
 	if (message->what == TSR_MESSAGE_PUT)
 		put(net, message, data);
 	else if (message->what == TSR_MESSAGE_FILL)
 		fill(net, message);
-	else if (!atomic(net, message, data))
-		refuse(net, message, "asks for an atomic access that there is not");
+	else
+		good = atomic(net, message, data, &old_bits);
 	net->peers[message->source].applied++;
+	if (!good)
+		refuse(net, message, "asks for an atomic access that there is not");
+	else if (message->what == TSR_MESSAGE_FETCH)
+		tell_old(net, message, old_bits); /* which acknowledges the message, too */
 }
 
 /* ------------------------------------------------------------------ what waits */
@@ -309,6 +318,10 @@ static void take(tsr_net_t *net, const tsr_message_t *message, const void *data,
 	case TSR_MESSAGE_LEAVING:
 		peer->left = true;
 		break;
+	case TSR_MESSAGE_ASKED:
+		if (message->after > peer->asks_for)
+			peer->asks_for = message->after;
+		break;
 	case TSR_MESSAGE_APPLIED:
 	case TSR_MESSAGE_KINDS:
 		break;
@@ -351,11 +364,19 @@ void tsr_net_arrived(void *ctx, const void *header, size_t header_bytes, const v
 		tsr_net_release_held(net, message.source);
 }
 
-unsigned tsr_net_acknowledge(tsr_net_t *net)
+/** Whether a peer must be told at once. */
+static bool must_know(const tsr_net_peer_t *peer)
+{
+	const bool asks = peer->told_applied < peer->asks_for && peer->asks_for <= peer->applied;
+	return asks || peer->applied - peer->told_applied > MOST_UNTOLD;
+}
+
+unsigned tsr_net_acknowledge(tsr_net_t *net, bool idle)
 {
 	unsigned told = 0;
 	for (int r = 0; r < net->settings.size; r++) {
-		if (net->peers[r].applied == net->peers[r].told_applied)
+		const tsr_net_peer_t *peer = &net->peers[r];
+		if (peer->applied == peer->told_applied || !(idle || must_know(peer)))
 			continue;
 		tsr_net_say(net, TSR_MESSAGE_APPLIED, r);
 		told++;

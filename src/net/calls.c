@@ -10,8 +10,13 @@
 
 enum {
 	HELP_NS = 50000,            /* a call serves the queue itself so long without progress */
+	MOST_HELP_NS = 200 * 1000,  /* a thread that waits for a flag serves so long at a time */
 	LOOK_NS = 20 * 1000 * 1000, /* a sleeping call looks so often whether the world has ended */
-	TURNS_A_LOOK = 16
+	/* An answer comes sooner than this where the other rank has a processor of its own. Where
+	 * it has not, it runs when this call yields, and not before. */
+	ALONE_NS = 8000,
+	TURNS_A_LOOK = 16,
+	MOST_TRIES = 16 /* of a call to serve itself, before it sleeps */
 };
 
 /** A command that a call waits for. */
@@ -79,7 +84,31 @@ static void help(waited_t *wait)
 			expire(wait);
 		else if (now_ns - since_ns > HELP_NS)
 			return;
+		else if (now_ns - since_ns > ALONE_NS)
+			sched_yield();
 	}
+}
+
+bool tsr_net_help(tsr_net_t *net, bool (*over)(void *ctx), void *ctx)
+{
+	if (!tsr_net_claim(net))
+		return false;
+	const uint64_t begin_ns = tsr_now_ns();
+	uint64_t since_ns = begin_ns, now_ns = begin_ns;
+	bool ends = false;
+	tsr_net_drive(net);
+	while (!ends && !tsr_net_is_over(net) && now_ns - since_ns <= HELP_NS &&
+	       now_ns - begin_ns <= MOST_HELP_NS) {
+		const unsigned done = tsr_net_serve(net);
+		ends = over(ctx);
+		now_ns = tsr_now_ns();
+		if (done > 0)
+			since_ns = now_ns;
+		else if (!ends)
+			sched_yield();
+	}
+	tsr_net_leave(net);
+	return ends;
 }
 
 /** Sleeps until the command is complete, or for a while. */
@@ -105,6 +134,7 @@ static void lock(tsr_net_t *net)
 static bool await(waited_t *wait)
 {
 	tsr_net_t *net = wait->net;
+	unsigned tries = 0;
 	while (!is_done(wait)) {
 		const uint64_t now_ns = tsr_now_ns();
 		if (tsr_net_is_over(net) ||
@@ -117,9 +147,12 @@ static bool await(waited_t *wait)
 			tsr_net_leave(net);
 			return false;
 		}
-		if (tsr_net_try(net)) {
+		if (tsr_net_claim(net)) {
 			help(wait);
 			tsr_net_leave(net);
+		} else if (tries++ < MOST_TRIES) {
+			sched_yield();
+			continue;
 		}
 		if (!is_done(wait))
 			doze(wait);

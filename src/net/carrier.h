@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 /* changes with every change of this file or of the messages */
-#define TSR_CARRIER_ABI 1u
+#define TSR_CARRIER_ABI 2u
 
 /** A rank's end of the carrier. */
 typedef struct tsr_carrier_link tsr_carrier_link_t;

@@ -11,13 +11,15 @@
 
 #include "src/base/os/secret.h"
 
-#define TSR_MESSAGE_MAGIC 0x7e55e7a1u /* with the version of the messages */
+#define TSR_MESSAGE_MAGIC 0x7e55e7a2u /* with the version of the messages */
 
 /**
  * A message is counted if it has an effect, which is acknowledged. The numbers
  * of a rank's counted messages to one peer are 1, 2, 3, ..., and the peer
  * applies them in this order, in whatever order they come. At most
- * TSR_MESSAGE_WINDOW are under way.
+ * TSR_MESSAGE_WINDOW are under way. Every message tells how many are applied.
+ * Where none is sent, APPLIED tells it: when the peer has nothing else to do, when
+ * there are many, and when it is ASKED, which a release and a flush do.
  */
 enum { TSR_MESSAGE_WINDOW = 1024 };
 
@@ -34,6 +36,7 @@ typedef enum tsr_message_kind {
 	TSR_MESSAGE_GOT,       /* some of them */
 	TSR_MESSAGE_APPLIED,   /* `applied` alone */
 	TSR_MESSAGE_LEAVING,   /* the last one */
+	TSR_MESSAGE_ASKED,     /* APPLIED is wanted as soon as `after` is applied */
 	TSR_MESSAGE_KINDS
 } tsr_message_kind_t;
 
@@ -47,7 +50,8 @@ typedef struct tsr_message {
 	uint8_t kind, op, bytes; /* of UPDATE, EACH and FETCH */
 	uint8_t unused[3];
 	uint64_t number; /* of a counted message */
-	/* a GET waits at the target until the sender's messages 1 to this are applied */
+	/* a GET waits at the target until the sender's messages 1 to this are applied, and so does
+	 * the answer to ASKED */
 	uint64_t after;
 	uint64_t reply; /* of FETCH and GET: the sender's number for the answer, which has it too */
 	uint64_t offset;          /* in the heap. Of GOT: the first row of the data */

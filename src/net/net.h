@@ -5,8 +5,8 @@
  *
  * Each rank has one. A call writes a command into a queue (command.h). Whoever
  * serves the queue sends messages, and applies to this rank's heap what other
- * ranks have sent. That is the rank's proxy thread, or a thread that waits in a
- * call; one at a time.
+ * ranks have sent. That is the rank's proxy thread, or a thread that waits, in a
+ * call or for a far rank's signal (tsr_net_help); one at a time.
  *
  * Order:      what a rank does to one peer takes effect there in the order of the
  *             calls. A put is weak: when it returns, its source may be reused, and
@@ -133,6 +133,14 @@ void tsr_net_each(tsr_net_t *net, int peer, tsr_net_atomic_t first, const void *
  * applied at its targets.
  */
 void tsr_net_flush(tsr_net_t *net);
+
+/**
+ * For a thread that waits for what a far rank sends: serves the queue itself, so
+ * that no other thread has to wake it. Returns when `over` has said that the wait
+ * is over, which is the result; or when nothing has come for a while, or somebody
+ * else serves. `over` makes no call of the net.
+ */
+bool tsr_net_help(tsr_net_t *net, bool (*over)(void *ctx), void *ctx);
 
 /**
  * Called after the last collective of the world, when no other thread is in a

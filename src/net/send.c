@@ -227,8 +227,25 @@ static tsr_net_pending_t *list_needs(tsr_net_t *net, int but, bool *failed_out)
 	return pending;
 }
 
+/** Asks the peers that a release waits for to tell what they have applied. */
+static void ask(tsr_net_t *net, const tsr_net_pending_t *pending)
+{
+	for (int i = 0; i < pending->needs; i++) {
+		tsr_net_peer_t *peer = &net->peers[pending->need[i].peer];
+		if (peer->asked_for >= pending->need[i].number)
+			continue;
+		tsr_net_sending_t *sending =
+			tsr_net_sending_new(net, TSR_MESSAGE_ASKED, pending->need[i].peer);
+		if (sending == NULL)
+			return;
+		sending->message.after = peer->asked_for = pending->need[i].number;
+		tsr_net_post(net, sending, NULL, 0);
+	}
+}
+
 static void append(tsr_net_t *net, tsr_net_pending_t *pending)
 {
+	ask(net, pending);
 	*net->pending_end = pending;
 	net->pending_end = &pending->next;
 }

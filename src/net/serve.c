@@ -54,7 +54,7 @@ unsigned tsr_net_serve(tsr_net_t *net)
 	done += net->carrier->progress(net->link);
 	done += tsr_net_settle(net);
 	done += tsr_net_answer(net);
-	return done + tsr_net_acknowledge(net);
+	return done + tsr_net_acknowledge(net, done == 0);
 }
 
 /* ------------------------------------------------------------------ the lock */
@@ -65,6 +65,15 @@ bool tsr_net_try(tsr_net_t *net)
 	 * seq_cst: a failed try is before the holder's last look at the queue, see below */
 	return atomic_load_explicit(&net->busy, memory_order_seq_cst) == 0 &&
 	       atomic_exchange_explicit(&net->busy, 1, memory_order_seq_cst) == 0;
+}
+
+bool tsr_net_claim(tsr_net_t *net)
+{
+	if (tsr_net_try(net))
+		return true;
+	/* relaxed: a hint */
+	atomic_store_explicit(&net->wanted, 1, memory_order_relaxed);
+	return false;
 }
 
 /** What the proxy thread waits for: only the bell, or the carrier's descriptor too, once. */
@@ -162,8 +171,22 @@ static void rest(tsr_net_t *net)
 	net->asleep = true;
 	listen_to_carrier(net, !tsr_net_is_over(net));
 	tsr_net_leave(net);
-	if (!sleep_until_needed(net) && tsr_net_serve(net) > 0)
+	if (sleep_until_needed(net))
+		return;
+	/* a call has left these, and nobody has asked */
+	(void)tsr_net_acknowledge(net, true);
+	if (tsr_net_serve(net) > 0)
 		net->overslept++;
+}
+
+/** Whether a call has found the proxy thread serving, since it was asked last. */
+static bool is_wanted(tsr_net_t *net)
+{
+	/* relaxed: a hint */
+	if (atomic_load_explicit(&net->wanted, memory_order_relaxed) == 0)
+		return false;
+	atomic_store_explicit(&net->wanted, 0, memory_order_relaxed);
+	return true;
 }
 
 static void *proxy_main(void *data)
@@ -180,7 +203,7 @@ static void *proxy_main(void *data)
 			idle_since_ns = 0;
 		} else if (idle_since_ns == 0) {
 			idle_since_ns = tsr_now_ns();
-		} else if (tsr_now_ns() - idle_since_ns > SPIN_NS) {
+		} else if (tsr_now_ns() - idle_since_ns > SPIN_NS || is_wanted(net)) {
 			rest(net);
 			idle_since_ns = 0;
 		}

@@ -68,8 +68,10 @@ typedef struct tsr_net_peer {
 	uint64_t token_out, token_in;
 	/* What I send: the last counted message, and how many of them it has applied. */
 	uint64_t sent, acknowledged;
+	uint64_t asked_for; /* it was ASKED to tell when it has applied this one */
 	/* What it sends: how many counted messages are applied here, and it knows of. */
 	uint64_t applied, told_applied;
+	uint64_t asks_for;    /* it has ASKED to be told when this one is applied */
 	tsr_net_held_t *held; /* counted messages that came too early, in the order of numbers */
 	tsr_net_held_t *gets; /* that wait for counted messages */
 	int held_gets;
@@ -91,6 +93,7 @@ struct tsr_net {
 	_Atomic uint32_t ended;  /* nothing is sent or received any more */
 	_Atomic uint32_t failed; /* `fail` was called */
 	_Atomic uint32_t missed; /* the proxy woke up, and somebody else was serving */
+	_Atomic uint32_t wanted; /* a call wants to serve: the proxy thread steps aside */
 	_Atomic uint32_t stop;   /* the proxy thread ends */
 	bool closing;
 	bool stalled; /* the first command of the queue waits for credit or for the carrier */
@@ -156,6 +159,9 @@ void tsr_net_cell_less(tsr_net_t *net, uint16_t cell);
 
 /** The lock. Returns false if somebody else serves. */
 bool tsr_net_try(tsr_net_t *net);
+
+/** The same by a call that waits. If the proxy thread serves, it soon does not. */
+bool tsr_net_claim(tsr_net_t *net);
 
 /** After tsr_net_try, by who will call tsr_net_serve: the proxy thread sleeps on meanwhile. */
 void tsr_net_drive(tsr_net_t *net);
@@ -227,7 +233,10 @@ void tsr_net_release_held(tsr_net_t *net, int peer);
 /** Sends on what gets have asked for. */
 unsigned tsr_net_answer(tsr_net_t *net);
 
-/** Tells peers how much was applied. */
-unsigned tsr_net_acknowledge(tsr_net_t *net);
+/**
+ * Tells peers how much was applied: all of them if there is nothing else to do
+ * (`idle`), else those who have asked, or of whom much was applied.
+ */
+unsigned tsr_net_acknowledge(tsr_net_t *net, bool idle);
 
 #endif

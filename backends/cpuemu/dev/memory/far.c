@@ -131,6 +131,11 @@ void tsr_far_settle(const tsr_cpu_env_t *env)
 	tsr_net_flush(env->host->net);
 }
 
+bool tsr_far_help(const tsr_cpu_env_t *env, bool (*over)(void *ctx), void *ctx)
+{
+	return tsr_net_help(env->host->net, over, ctx);
+}
+
 /* ------------------------------------------------------------------ what others do to mine */
 
 /** A word of my heap that a far rank accesses. False: the access makes no sense. */

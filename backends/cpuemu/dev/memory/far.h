@@ -45,6 +45,12 @@ void tsr_far_each(const tsr_mem_t *mem, unsigned char *to, tsr_mem_kind_t kind, 
 /** Waits until the owners have all that this rank has written to far memory. */
 void tsr_far_settle(const tsr_cpu_env_t *env);
 
+/**
+ * By a thread that waits for what a rank of another node does: moves messages
+ * meanwhile. Returns whether the wait is over (tsr_net_help).
+ */
+bool tsr_far_help(const tsr_cpu_env_t *env, bool (*over)(void *ctx), void *ctx);
+
 /** Before a release with this scope that is no access to far memory. */
 static inline void tsr_far_release(const tsr_cpu_env_t *env, int scope)
 {

@@ -120,10 +120,23 @@ static void flag_expired(const tsr_cpu_wait_t *w, uint64_t waited_ns, bool ends_
 		      who, among, name, (unsigned long long)w->value, (unsigned long long)w->seen);
 }
 
+/** Whether a message of another node may end the wait, for memory of my node. */
+static bool comes_from_afar(const tsr_cpu_wait_t *w)
+{
+	const tsr_cpu_block_t *block = w->coop->block;
+	const tsr_host_t *host = block->env->host;
+	if (!host->net || w->flags.far || w->flags.shared)
+		return false;
+	return w->from == TSR_ANY_RANK || tsr_host_is_far(host, block->team->ranks[w->from]);
+}
+
 static tsr_wait_result_t flag_wait_slow(tsr_cpu_wait_t *w, uint64_t deadline_ns, bool ends_world)
 {
-	tsr_patience_t patience = {
-		.over = w->look, .sleep = flag_sleep, .ctx = w, .deadline_ns = deadline_ns};
+	tsr_patience_t patience = {.over = w->look,
+				   .sleep = flag_sleep,
+				   .ctx = w,
+				   .far = comes_from_afar(w),
+				   .deadline_ns = deadline_ns};
 	tsr_wait_result_t how = tsr_wait_patiently(w->coop, &patience);
 	w->waited_ns = patience.waited_ns;
 	if (how != TSR_WAIT_EXPIRED)

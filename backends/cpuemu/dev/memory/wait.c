@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "cpuemu/dev/memory/far.h"
 #include "cpuemu/dev/memory/wait.h"
 
 enum {
@@ -38,12 +39,11 @@ static inline void pause_briefly(void)
 
 static bool crowded(const tsr_cpu_env_t *env)
 {
-	/* Relaxed: a guess. All ranks of a world share the processors of one node, and where nodes
-	 * are emulated each rank has a thread that serves the net. */
+	/* Relaxed: a guess. All ranks of a world share the processors of one node. Where nodes are
+	 * emulated, the thread that serves the net sleeps while another one waits. */
 	const int running = atomic_load_explicit(&((tsr_cpu_env_t *)(uintptr_t)env)->running,
-						 memory_order_relaxed),
-		  serving = env->host->net != NULL;
-	return (running + serving) * env->size > env->cpus;
+						 memory_order_relaxed);
+	return running * env->size > env->cpus;
 }
 
 /**
@@ -127,7 +127,9 @@ tsr_wait_result_t tsr_wait_patiently(tsr_coop_t *coop, tsr_patience_t *p)
 	bool busy = false;
 	for (;;) {
 		bool many = crowded(env);
-		if (look(p, many || busy ? LOOKS_CROWDED : LOOKS))
+		if (look(p, many || busy || p->far ? LOOKS_CROWDED : LOOKS))
+			return TSR_WAIT_OK;
+		if (p->far && tsr_far_help(env, p->over, p->ctx))
 			return TSR_WAIT_OK;
 		uint64_t now = tsr_now_ns();
 		/* after the first looks: a wait that is over by then needs no clock */

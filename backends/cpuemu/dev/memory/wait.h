@@ -14,6 +14,7 @@ typedef struct tsr_patience {
 	bool (*over)(void *ctx); /* looks; true ends the wait, with acquire */
 	void (*sleep)(void *ctx, uint64_t ns);
 	void *ctx;
+	bool far; /* a rank of another node may end it, and `over` reads no far memory */
 	uint64_t deadline_ns; /* relative */
 	uint64_t waited_ns;   /* left behind */
 } tsr_patience_t;
