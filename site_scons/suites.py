@@ -55,7 +55,8 @@ TABLE = {
                             ("debug",                   "asan tsan release memcheck"),
     "nodes":                ("debug",                   "asan"),
     # libpmix.so.2 leaves five bytes behind.
-    "nodes/pmix":           ("debug",                   ""),
+    "nodes/pmix nodes/slurm":
+                            ("debug",                   ""),
     "python":               ("debug",                   "release"),
     "python/declarations":  ("debug",                   ""),
     "python/torch_arrays":  ("",                        "debug"),
