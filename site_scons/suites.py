@@ -29,7 +29,8 @@ TABLE = {
     "cli/tsan/planted cli/tsan/scopes":
                             ("debug tsan",              "asan release"),
     "cli/manual":           ("debug",                   ""),
-    "cli/sim":              ("debug",                   "asan release"),
+    "cli/sim/costs cli/sim/workloads":
+                            ("debug",                   "asan release"),
     "cli/pages":            ("debug",                   "release asan tsan"),
     "contract":             ("debug asan tsan release", "memcheck"),
     "contract/memory/test_pointer_edges contract/products/test_dot contract/products/test_operands"
