@@ -115,6 +115,9 @@ static tsr_status_t recorded_run(bench_session_t *session, bench_traffic_t *traf
 	status = tsr_record_start(world);
 	bool recorded = status == TSR_OK;
 	if (recorded || status == TSR_ERR_UNSUPPORTED)
+		status = tsr_barrier(
+			world); /* ranks begin together, so that moments can be compared */
+	if (status == TSR_OK)
 		status = run_and_wait(session, 1);
 	if (recorded && status == TSR_OK) {
 		status = tsr_record_stop(world);
