@@ -42,8 +42,6 @@ tsr_status_t tsr_exploration_create(const char *text, int size, tsr_exploration_
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a simulation");
 	sim->machine = sim_machine;
 	sim->size = size;
-	for (int r = 0; r < size; r++)
-		sim->launched_ns[r] = -INFINITY;
 	sim->flows = sim_links_create(&sim->machine, size);
 	if (tsr_fibres_create(&sim->fibres) != TSR_OK || !sim->flows || !sim_words_create(sim) ||
 	    !sim_panels_create(sim)) {

@@ -95,7 +95,6 @@ struct tsr_exploration {
 	sim_heap_t heap[TSR_MAX_RANKS];
 	sim_words_t *words;
 	sim_panels_t *panels;
-	double launched_ns[TSR_MAX_RANKS]; /* when each device's last launch began */
 	tsr_exploration_rank_fn rank;
 	void *rank_ctx;
 };
