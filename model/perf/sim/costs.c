@@ -1,5 +1,6 @@
 /* What accesses and main loops cost: which resources they share, and how fast one goes alone. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/host/cost.h"
 #include "model/perf/sim/sim.h"
@@ -52,15 +53,28 @@ int sim_rank_at(const tsr_exploration_t *sim, const void *address)
 	return -1;
 }
 
+/** As backends/cuda says; hip says none, because no depth is better than another there. */
+int sim_tile_depth(const sim_machine_t *machine)
+{
+	enum { CUDA_TILE_DEPTH = 64 };
+	return strcmp(machine->kind.backend, "cuda") == 0 ? CUDA_TILE_DEPTH : 0;
+}
+
 double sim_cycles(const tsr_exploration_t *sim, double cycles)
 {
 	return cycles / sim->machine.kind.clock;
 }
 
-double sim_product_ns(const tsr_exploration_t *sim, double products, int element_bytes)
+double sim_product_ns(const tsr_exploration_t *sim, double products, int element_bytes, int depth)
 {
+	/* tiles that the device is not fast at, and elements of more bytes, go through other
+	 * instructions: many times slower, whose rates are not measured */
+	enum { SLOW_TILES = 8, SLOW_ELEMENTS = 16 };
 	const double width = sim->machine.kind.tensor_width;
-	return sim_cycles(sim, 2 * products / (element_bytes <= 2 ? width : width / 16));
+	double slower = depth < sim_tile_depth(&sim->machine) ? SLOW_TILES : 1;
+	if (element_bytes > 2)
+		slower = SLOW_ELEMENTS;
+	return sim_cycles(sim, 2 * products * slower / width);
 }
 
 double sim_tile_products(const tsr_exploration_t *sim, int m, int n)

@@ -19,7 +19,7 @@ enum { MOST_ARGUMENTS = 128 };
 typedef struct line {
 	char *argv[MOST_ARGUMENTS];
 	int argc;
-	bool has_iterations, has_warmup, prints;
+	bool has_iterations, has_warmup, tunes, prints;
 } line_t;
 
 static const char help[] =
@@ -38,15 +38,17 @@ static const char help[] =
 	"      --figures         list the machine's figures\n"
 	"\n"
 	"All other options are those of 'tessera bench WORKLOAD', but for those that choose\n"
-	"ranks, nodes, backend and placement, verify, search, or measure other libraries.\n"
-	"There is one timed run by default.\n"
+	"ranks, nodes, backend and placement, verify, or measure other libraries. There is\n"
+	"one timed run by default. --tune searches by simulated times and remembers\n"
+	"nothing.\n"
 	"\n"
 	"examples:\n"
 	"  tessera sim gemm-all-scatter --machine h200x4 --shape 8192x8192x8192\n"
 	"  tessera sim all-gather-gemm --machine mi300x8 --pattern all --set link_pair=100\n";
 
-static const char *const refused[] = {"-n",      "--ranks",   "--verify", "--baseline",
-				      "--nodes", "--backend", "--tune"};
+static const char *const refused[] = {"-n",         "--ranks", "--verify",    "--baseline",
+				      "--nodes",    "--dump",  "--backend",   "--placement",
+				      "--net-rate", "-p",      "--net-delay", "--no-tuned"};
 
 /** Takes the option at `*i`, if it is one of the simulation's. 0: it is not; -1: misused. */
 static int take_option(int argc, char **argv, int *i, line_t *line)
@@ -91,6 +93,7 @@ static bool read_line(int argc, char **argv, line_t *line)
 				       strncmp(argv[i], "--iterations", 12) == 0;
 		line->has_warmup = line->has_warmup || strcmp(argv[i], "-w") == 0 ||
 				   strncmp(argv[i], "--warmup", 8) == 0;
+		line->tunes = line->tunes || strcmp(argv[i], "--tune") == 0;
 		line->argv[line->argc++] = argv[i];
 	}
 	for (int i = 1; i + 1 < argc; i++)
@@ -122,7 +125,8 @@ static void add_defaults(line_t *line, char ranks[16])
 	snprintf(ranks, 16, "%d", sim_machine.devices);
 	line->argv[line->argc++] = of_ranks;
 	line->argv[line->argc++] = ranks;
-	line->argv[line->argc++] = untuned;
+	if (!line->tunes)
+		line->argv[line->argc++] = untuned;
 	if (!line->has_iterations) {
 		line->argv[line->argc++] = iterations;
 		line->argv[line->argc++] = once;

@@ -165,11 +165,14 @@ typedef struct sim_work {
 
 void sim_multiply(tsr_exploration_t *sim, const sim_work_t *work);
 
+/** The K of tiles of 16-bit elements that the machine is fast at; 0: of any. */
+int sim_tile_depth(const sim_machine_t *machine);
+
 /** Nanoseconds of some cycles of a multiprocessor. */
 double sim_cycles(const tsr_exploration_t *sim, double cycles);
 
-/** Nanoseconds of a block's tensor cores for so many products of elements. */
-double sim_product_ns(const tsr_exploration_t *sim, double products, int element_bytes);
+/** Nanoseconds of a block's tensor cores for so many products of elements, in tiles so deep. */
+double sim_product_ns(const tsr_exploration_t *sim, double products, int element_bytes, int depth);
 
 /** What a tile of m x n costs for each unit of K, in products of elements of a large tile. */
 double sim_tile_products(const tsr_exploration_t *sim, int m, int n);

@@ -21,6 +21,7 @@ tsr_status_t __wrap_inputs_fill(tsr_world_t *world, const workload_inputs_t *inp
 				const workload_matrix_t *matrix, tsr_view_t view);
 tsr_status_t __wrap_matrix_poison(tsr_world_t *world, tsr_view_t view);
 tsr_status_t __wrap_tsr_openblas_prepare(void);
+tsr_status_t __wrap_bench_remember(void *session, const void *result);
 tsr_coop_t __real_tsr_split(tsr_coop_t *block);
 tsr_coop_t __wrap_tsr_split(tsr_coop_t *block);
 
@@ -28,7 +29,7 @@ tsr_coop_t __wrap_tsr_split(tsr_coop_t *block);
 tsr_status_t __wrap_tsr_world_device(const tsr_world_t *world, tsr_device_props_t *props)
 {
 	/* what backends say of their devices: backends/cuda, backends/hip */
-	enum { TILE_DEPTH = 64, WORKERS = 4 };
+	enum { WORKERS = 4 };
 	const machine_t *kind = &sim_machine.kind;
 	const tsr_status_t status = __real_tsr_world_device(world, props);
 	if (status != TSR_OK)
@@ -38,7 +39,7 @@ tsr_status_t __wrap_tsr_world_device(const tsr_world_t *world, tsr_device_props_
 	props->resident_blocks = (int)kind->multiprocessors;
 	props->workers_per_block = WORKERS;
 	props->shared_bytes = (size_t)kind->shared_memory * 1024;
-	props->tile_depth = TILE_DEPTH;
+	props->tile_depth = sim_tile_depth(&sim_machine);
 	return TSR_OK;
 }
 
@@ -99,5 +100,13 @@ tsr_coop_t __wrap_tsr_split(tsr_coop_t *block)
 /** Nothing is multiplied. */
 tsr_status_t __wrap_tsr_openblas_prepare(void)
 {
+	return TSR_OK;
+}
+
+/** What a search has found here is no device's. */
+tsr_status_t __wrap_bench_remember(void *session, const void *result)
+{
+	(void)session;
+	(void)result;
 	return TSR_OK;
 }

@@ -38,7 +38,7 @@ static void multiply(attention_t *a, const tsr_span_t *span)
 	work.ns = sim_product_ns(a->sim,
 				 2.0 * sim_tile_products(a->sim, a->tile.m, a->tile.n) *
 					 (double)(tiles * a->tile.k),
-				 bytes) /
+				 bytes, a->tile.k) /
 		  part;
 	a->coop->worker->record.operand_bytes += (uint64_t)moved;
 	if (rank == me) {

@@ -68,7 +68,7 @@ static void multiply(loop_t *l, tsr_part_t part)
 	work.ns = sim_product_ns(l->sim,
 				 sim_tile_products(l->sim, tile.m, tile.n) *
 					 (double)(chunks * tile.k),
-				 bytes);
+				 bytes, tile.k);
 	const double until_ns = l->sim->running->now_ns + work.ns;
 	add_operand(l, &work,
 		    a_turned ? panel_of(l->a, part.k0, part.at.row)

@@ -263,7 +263,8 @@ static void multiply(const tsr_coop_t *coop, const tsr_frag_t *acc)
 {
 	tsr_exploration_t *sim = tsr_cpu_exploration(coop);
 	const double products = (double)acc->tile.m * acc->tile.n * acc->tile.k;
-	sim->running->now_ns += sim_product_ns(sim, products, (int)tsr_cpu_bytes(acc->tile.dtype));
+	sim->running->now_ns +=
+		sim_product_ns(sim, products, (int)tsr_cpu_bytes(acc->tile.dtype), acc->tile.k);
 }
 
 void tsr_tile_dot(tsr_coop_t *coop, tsr_frag_t *acc, const tsr_frag_a_t *a, const tsr_frag_b_t *b)
