@@ -49,8 +49,9 @@ else:
 json.dump(told, open(value("--json", ""), "w"))
 '''
 EXPECTED = {
-    "link_pair": 371, "block_rate": 44.5, "signal": 1500, "fence": 800, "memory_latency": 490, "link_latency": 910, "copy_start": 2.5, "copy_rate": 390,
-    "launch": 4, "clock": 1.25, "worker_part": 0.8, "attend_part": 0.6,
+    "link_pair": 371, "block_rate": 44.5, "signal": 1500, "fence": 800, "memory_latency": 490,
+    "link_latency": 910, "copy_start": 2.5, "copy_rate": 390, "launch": 4,
+    "clock": 1.25, "worker_part": 0.8, "attend_part": 0.6,
     "first_operand": 11 - 4 - 1.45 / 1.25
 }
 
