@@ -27,10 +27,9 @@ static double *value_of(machine_t *kind, const figure_t *figure)
 
 /** What a simulation divides by, or cannot do without. */
 static const char *const needed[] = {
-	"multiprocessors",   "clock",         "tensor_width", "memory_rate",
-	"block_memory_rate", "link_pair",     "link_all",     "block_rate",
-	"block_copy",        "signal",        "launch",       "memory_latency",
-	"link_latency",      "shared_memory", "load_rate",    "add_rate"};
+	"multiprocessors", "clock",        "tensor_width",  "memory_rate", "block_memory_rate",
+	"link_pair",       "link_all",     "block_rate",    "block_copy",  "launch",
+	"memory_latency",  "link_latency", "shared_memory", "load_rate",   "add_rate"};
 
 static const figure_t *find_figure(const char *name, size_t length)
 {
