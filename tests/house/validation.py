@@ -252,10 +252,10 @@ def commands(folder):
     made = Made(folder, runs, {"sim": 1000})
     made.run("--reveal")
     wanted = [
-        "sim gemm-all-scatter -n 2 --machine h200x2 --shape 1x512x64 --along 2 --dtype bf16"
+        "sim gemm-all-scatter --machine h200x2 --shape 1x512x64 --along 2 --dtype bf16"
         " --pattern push --tile 128x256x64 --blocks 132 --comm-blocks 4 --parts 1 --no-tuned"
         " --iterations 1 --warmup 1",
-        "sim gemm-all-scatter -n 2 --machine h200x2 --shape 2x512x64 --dtype bf16"
+        "sim gemm-all-scatter --machine h200x2 --shape 2x512x64 --dtype bf16"
         " --pattern pull --tile 128x256x64 --blocks 132 --parts 1 --no-tuned"
         " --iterations 1 --warmup 1"
     ]  # fmt: skip

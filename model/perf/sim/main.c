@@ -46,9 +46,9 @@ static const char help[] =
 	"  tessera sim gemm-all-scatter --machine h200x4 --shape 8192x8192x8192\n"
 	"  tessera sim all-gather-gemm --machine mi300x8 --pattern all --set link_pair=100\n";
 
-static const char *const refused[] = {"-n",         "--ranks", "--verify",    "--baseline",
-				      "--nodes",    "--dump",  "--backend",   "--placement",
-				      "--net-rate", "-p",      "--net-delay", "--no-tuned"};
+static const char *const refused[] = {"-n",         "--ranks", "--verify",   "--baseline",
+				      "--nodes",    "--dump",  "--backend",  "--placement",
+				      "--net-rate", "-p",      "--net-delay"};
 
 /** Takes the option at `*i`, if it is one of the simulation's. 0: it is not; -1: misused. */
 static int take_option(int argc, char **argv, int *i, line_t *line)
