@@ -56,7 +56,7 @@ if [ -e "$BUILD/plugins/libtessera-net-ucx.so" ]; then
 		sh -c "ulimit -n 200; exec tessera run -n 32 --nodes 2 $hello"
 	litmus=$(dirname "$0")/../../litmus/SB.rlx.diffGPU-ss.litmus
 	prints "a weak outcome between nodes" '^Observation SB.rlx.diffGPU-ss Sometimes ' \
-		tessera litmus --on cpuemu --nodes 2 -v --runs 5000 "$litmus"
+		tessera litmus --on cpuemu --nodes 2 --net-delay 60us,60us -v --runs 10000 "$litmus"
 fi
 for late in '--net-delay 2s' '--net-delay 1ms,2ms' '--net-delay soon' '--net-rate 12' \
 	'--net-rate none'; do
