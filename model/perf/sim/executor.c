@@ -1,6 +1,7 @@
 /*
  * What the emulator and the library ask of an executor, where nothing is
- * decided but time: src/base/executor.h and src/explore/exploration.h.
+ * decided but time: src/explore/exploration.h. The table of src/base/executor.h
+ * is that of src/explore/executor.c, which names these functions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -362,26 +363,3 @@ void tsr_exploration_signals(tsr_exploration_t *sim, const tsr_op_site_t *site,
 	(void)value;
 	(void)scope;
 }
-
-const tsr_executor_t tsr_executor = {
-	.ranks = tsr_exploration_ranks,
-	.compared = tsr_exploration_compared,
-	.launched = tsr_exploration_launched,
-	.create = tsr_exploration_create,
-	.destroy = tsr_exploration_destroy,
-	.run = tsr_exploration_run,
-	.edge = tsr_exploration_edge,
-	.edge_drop = tsr_exploration_edge_drop,
-	.give = tsr_exploration_give,
-	.take = tsr_exploration_take,
-	.await = tsr_exploration_wait,
-	.changed = tsr_exploration_changed,
-	.settle = tsr_exploration_settle,
-	.forgets = tsr_exploration_forgets,
-	.node = tsr_exploration_node,
-	.allocated = tsr_exploration_allocated,
-	.freed = tsr_exploration_freed,
-	.mismatch = tsr_exploration_mismatch,
-	.fails = tsr_exploration_fails,
-	.abort = tsr_exploration_abort,
-};

@@ -81,16 +81,6 @@ void tsr_frag_store_saved(tsr_coop_t *coop, const char *call, tsr_view_t view,
 	tsr_frag_store(coop, call, view, (tsr_pos_t){0, 0}, frag, peer);
 }
 
-void tsr_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer)
-{
-	tsr_frag_load(coop, __func__, frag, view, at, peer);
-}
-
-void tsr_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag, int peer)
-{
-	tsr_frag_store(coop, __func__, view, at, frag, peer);
-}
-
 /**
  * In an epilogue it is sent from this rank's copy while the block multiplies the
  * next tile (backends/cuda/dev/outgoing.h).
@@ -139,41 +129,6 @@ void tsr_store_masked(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr
 	(void)mask;
 	(void)ctx;
 	tsr_frag_store(coop, __func__, view, at, frag, peer);
-}
-
-void tsr_load_hint(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at, int peer,
-		   tsr_hint_t hint)
-{
-	(void)hint;
-	tsr_frag_load(coop, __func__, frag, view, at, peer);
-}
-
-void tsr_store_hint(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag,
-		    int peer, tsr_hint_t hint)
-{
-	(void)hint;
-	tsr_frag_store(coop, __func__, view, at, frag, peer);
-}
-
-void tsr_tile_load(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at)
-{
-	tsr_frag_load(coop, __func__, frag, view, at, tsr_rank(coop));
-}
-
-void tsr_tile_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag)
-{
-	tsr_frag_store(coop, __func__, view, at, frag, tsr_rank(coop));
-}
-
-void tsr_rows_load(tsr_coop_t *coop, tsr_rows_t *rows, tsr_view_t view, tsr_pos_t at, int peer)
-{
-	tsr_frag_load(coop, __func__, rows, view, at, peer);
-}
-
-void tsr_rows_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_rows_t *rows,
-		    int peer)
-{
-	tsr_frag_store(coop, __func__, view, at, rows, peer);
 }
 
 void tsr_store_add(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, const tsr_frag_t *frag,
