@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,14 +92,14 @@ static bool run_program(const char *path, char **argv)
 	return error == 0 && ends_well(pid);
 }
 
-/** Reads the file that it has written. False: that is none. */
-static bool read_prediction(const char *path, prediction_t *prediction_out)
+/** Reads what it has written. False: nothing. */
+static bool read_prediction(int fd, prediction_t *prediction_out)
 {
 	static const char *const keys[] = {[BENCH_FIRST_PRODUCT] = "first_product_ns",
 					   [BENCH_LAST_PRODUCT] = "last_product_ns",
 					   [BENCH_LAST_SEND] = "last_send_ns",
 					   [BENCH_LAST_WORKER] = "last_worker_ns"};
-	json_t *root = json_load_file(path, 0, NULL);
+	json_t *root = lseek(fd, 0, SEEK_SET) == 0 ? json_loadfd(fd, 0, NULL) : NULL;
 	json_t *row = json_array_get(json_object_get(root, "patterns"), 0);
 	json_t *traffic = json_object_get(row, "traffic");
 	prediction_out->ns = json_number_value(json_object_get(row, "median_ns"));
@@ -111,12 +112,13 @@ static bool read_prediction(const char *path, prediction_t *prediction_out)
 static bool simulate(const bench_session_t *session, const char *machine,
 		     const workload_config_t *config, prediction_t *prediction_out)
 {
-	char path[PATH_MAX], file[] = "/tmp/tessera-model-XXXXXX";
+	char path[PATH_MAX], file[BENCH_VALUE_TEXT];
 	words_t words = {.argc = 0};
-	const int fd = mkstemp(file);
+	/* a file without a name, which the program inherits: nothing can be left of it */
+	const int fd = memfd_create("tessera-model", 0);
 	if (fd < 0)
 		return false;
-	(void)close(fd);
+	(void)snprintf(file, sizeof file, "/proc/self/fd/%d", fd);
 	tool_sim_path(path);
 	add_word(&words, "sim");
 	add_word(&words, session->workload->name);
@@ -125,8 +127,8 @@ static bool simulate(const bench_session_t *session, const char *machine,
 	add_config(&words, session->workload, config);
 	add_word(&words, "--json");
 	add_word(&words, file);
-	const bool good = run_program(path, words.argv) && read_prediction(file, prediction_out);
-	(void)unlink(file);
+	const bool good = run_program(path, words.argv) && read_prediction(fd, prediction_out);
+	(void)close(fd);
 	return good;
 }
 
