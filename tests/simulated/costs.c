@@ -2,7 +2,7 @@
  * Kernels on a simulated machine, whose times follow from the machine's figures
  * by hand: tests/cli/sim/costs.py. Prints the nanoseconds of rank 0.
  *
- *     costs MACHINE put BLOCKS BYTES | ping ROUNDS | product K | stuck
+ *     costs MACHINE put BLOCKS BYTES | ping ROUNDS | product K | stuck | until
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,6 +71,14 @@ TSR_KERNEL(costs_stuck, costs_args_t, a)
 		tsr_wait(block, &a->flags[1], 7, 1);
 }
 
+/** Rank 0 does so with a deadline, and the other one goes on. */
+TSR_KERNEL(costs_until, costs_args_t, a)
+{
+	if (tsr_rank(block) == 0 &&
+	    tsr_wait_until(block, &a->flags[1], 7, 1, 1000) != TSR_WAIT_EXPIRED)
+		tsr_wait(block, &a->flags[1], 7, 1);
+}
+
 static int run(tsr_world_t *world, const tsr_kernel_t *kernel, int blocks, costs_args_t *args,
 	       int64_t k)
 {
@@ -114,6 +122,8 @@ static int entry(tsr_world_t *world, int argc, char **argv)
 		return run(world, &costs_ping, 1, &args, 64);
 	if (strcmp(what, "product") == 0)
 		return run(world, &costs_product, 132, &args, x);
+	if (strcmp(what, "until") == 0)
+		return run(world, &costs_until, 1, &args, 64);
 	return run(world, &costs_stuck, 1, &args, 64);
 }
 

@@ -69,6 +69,7 @@ struct sim_task {
 	sim_gate_t *gate;              /* null: it is not in one */
 	const tsr_host_wait_t *awaits; /* of a host; null: it does not wait */
 	const tsr_flag_wait_t *flags;  /* of a worker that sleeps until a word comes */
+	bool expired;                  /* nothing else could go on: that wait has ended so */
 	tsr_op_site_t site;            /* of that wait */
 	sim_task_t *older, *younger;   /* among all */
 };

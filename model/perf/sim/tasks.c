@@ -178,6 +178,28 @@ static void tell_waits(const tsr_exploration_t *sim)
 	}
 }
 
+/** Wakes a worker whose wait may expire. False: there is none. */
+static bool expire(const tsr_exploration_t *sim)
+{
+	for (sim_task_t *task = sim->all; task; task = task->younger)
+		if (task->flags && task->flags->deadline && !task->expired) {
+			task->expired = true;
+			sim_wake(task, task->now_ns);
+			return true;
+		}
+	return false;
+}
+
+/** Nothing goes on: a wait that has a deadline expires, or the run ends as a deadlock. */
+static void end_a_wait(tsr_exploration_t *sim)
+{
+	if (expire(sim))
+		return;
+	(void)fflush(stdout);
+	tell_waits(sim);
+	sim_stop(sim, 1, "deadlock: all that runs waits, and nothing is under way");
+}
+
 void sim_run(tsr_exploration_t *sim)
 {
 	running_sim = sim;
@@ -185,11 +207,8 @@ void sim_run(tsr_exploration_t *sim)
 		const double event_ns = sim_agenda_next_ns(&sim->agenda),
 			     flow_ns = sim_flows_next_ns(sim->flows);
 		if (isinf(event_ns) && isinf(flow_ns)) {
-			(void)fflush(stdout);
-			tell_waits(sim);
-			sim_stop(sim, 1, "deadlock: all that runs waits, and nothing is under way");
-		}
-		if (flow_ns <= event_ns) {
+			end_a_wait(sim);
+		} else if (flow_ns <= event_ns) {
 			sim_owner_t *owner = sim_flows_end(sim->flows);
 			owner->ended(owner, flow_ns);
 		} else {

@@ -302,9 +302,12 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *sim, const tsr_op_si
 			break;
 		self->flags = wait;
 		self->site = *site;
+		self->expired = false;
 		sleep_until_changed(sim, wait->flags, wait->count, wait->word_bytes);
 		self->flags = NULL;
 		slept = true;
+		if (self->expired)
+			return TSR_FLAG_EXPIRED;
 	}
 	if (slept) /* the load that sees it */
 		self->now_ns += sim->machine.kind.memory_latency / 2;

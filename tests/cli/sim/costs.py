@@ -79,6 +79,11 @@ def main():
         ) is not None,
         "who waits for nobody is named", stuck.stderr
     )
+    until = simulate("h200x2", "until")
+    tap.verdict(
+        until.returncode == 0 and float(until.stdout) < 1e6, "a wait with a deadline expires",
+        until.stdout + until.stderr
+    )
     return tap.exit_code()
 
 

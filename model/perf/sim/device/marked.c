@@ -115,7 +115,8 @@ static void take_data(const message_t *m, const uint64_t *words, unsigned char *
 }
 
 static tsr_wait_result_t take_words(tsr_coop_t *coop, const char *call, TSR_HEAP void *dst,
-				    const TSR_HEAP uint64_t *src, const message_t *m, int from)
+				    const TSR_HEAP uint64_t *src, const message_t *m, int from,
+				    bool deadline)
 {
 	tsr_exploration_t *sim = tsr_cpu_exploration(coop);
 	const int me = coop->block->env->rank;
@@ -134,10 +135,12 @@ static tsr_wait_result_t take_words(tsr_coop_t *coop, const char *call, TSR_HEAP
 				      .value = m->epoch,
 				      .order = TSR_VIEWS_RELAXED,
 				      .scope = TSR_VIEWS_SYSTEM,
-				      .from = coop->block->team->ranks[from]};
+				      .from = coop->block->team->ranks[from],
+				      .deadline = deadline};
 	const tsr_op_site_t site = tsr_explored_site(coop, call);
 	const uint64_t begin_ns = tsr_cpu_event_begin(coop);
-	(void)tsr_exploration_wait_flag(sim, &site, &wait, &which, &seen);
+	if (tsr_exploration_wait_flag(sim, &site, &wait, &which, &seen) != TSR_FLAG_OK)
+		return TSR_WAIT_EXPIRED;
 	tsr_cpu_event_waited(coop, begin_ns, &words, from, m->epoch);
 	take_data(m, (const uint64_t *)(const void *)words.at, (unsigned char *)dst);
 	const tsr_mem_t mine = {.rank = me};
@@ -151,15 +154,16 @@ tsr_wait_result_t tsr_take_marked(tsr_coop_t *coop, TSR_HEAP void *dst,
 				  int from)
 {
 	const message_t m = {.row_bytes = size_bytes, .rows = 1, .epoch = epoch};
-	return take_words(coop, __func__, dst, src, &m, from);
+	return take_words(coop, __func__, dst, src, &m, from, false);
 }
 
 tsr_wait_result_t tsr_take_marked_until(tsr_coop_t *coop, TSR_HEAP void *dst,
 					const TSR_HEAP uint64_t *src, size_t size_bytes,
 					uint32_t epoch, int from, uint64_t deadline_ns)
 {
-	(void)deadline_ns;
-	return tsr_take_marked(coop, dst, src, size_bytes, epoch, from);
+	const message_t m = {.row_bytes = size_bytes, .rows = 1, .epoch = epoch};
+	(void)deadline_ns; /* it expires where nothing else can go on */
+	return take_words(coop, __func__, dst, src, &m, from, true);
 }
 
 tsr_wait_result_t tsr_port_take_words(tsr_coop_t *coop, tsr_view_t dst,
@@ -167,5 +171,5 @@ tsr_wait_result_t tsr_port_take_words(tsr_coop_t *coop, tsr_view_t dst,
 				      uint32_t epoch, int from)
 {
 	const message_t m = rows_of(dst, row_words, epoch);
-	return take_words(coop, __func__, dst.data, src, &m, from);
+	return take_words(coop, __func__, dst.data, src, &m, from, false);
 }
