@@ -2,7 +2,7 @@
  * Kernels on a simulated machine, whose times follow from the machine's figures
  * by hand: tests/cli/sim/costs.py. Prints the nanoseconds of rank 0.
  *
- *     costs MACHINE put BLOCKS BYTES | ping ROUNDS | product K | stuck | until
+ *     costs MACHINE put BLOCKS BYTES | ping ROUNDS | product K | stuck | until | spin
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,6 +79,14 @@ TSR_KERNEL(costs_until, costs_args_t, a)
 		tsr_wait(block, &a->flags[1], 7, 1);
 }
 
+/** Rank 0 polls for what nobody stores. */
+TSR_KERNEL(costs_spin, costs_args_t, a)
+{
+	while (tsr_rank(block) == 0 &&
+	       tsr_atomic_load(block, &a->flags[1], 0, TSR_RELAXED, TSR_SCOPE_SYSTEM) != 7)
+		;
+}
+
 static int run(tsr_world_t *world, const tsr_kernel_t *kernel, int blocks, costs_args_t *args,
 	       int64_t k)
 {
@@ -124,6 +132,8 @@ static int entry(tsr_world_t *world, int argc, char **argv)
 		return run(world, &costs_product, 132, &args, x);
 	if (strcmp(what, "until") == 0)
 		return run(world, &costs_until, 1, &args, 64);
+	if (strcmp(what, "spin") == 0)
+		return run(world, &costs_spin, 1, &args, 64);
 	return run(world, &costs_stuck, 1, &args, 64);
 }
 

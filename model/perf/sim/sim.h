@@ -55,7 +55,7 @@ struct sim_task {
 	sim_copies_t *copies; /* null: none */
 	tsr_exploration_t *sim;
 	tsr_fibre_t *fibre;
-	double now_ns;
+	double now_ns, begun_ns;
 	double drained_ns; /* when all that it has stored is where it was stored to */
 	double last_ns;    /* when the last word that it has sent arrives */
 	tsr_worker_who_t who;

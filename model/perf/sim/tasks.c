@@ -5,6 +5,9 @@
 #include "model/perf/sim/sim.h"
 #include "src/base/error.h"
 
+/* The longest that a worker may run: one that polls for what nobody writes would never end. */
+#define LONGEST_WORKER_S 10.0
+
 static tsr_exploration_t *running_sim; /* for clocks */
 
 tsr_exploration_t *sim_running(void)
@@ -59,9 +62,23 @@ void sim_sleep(tsr_exploration_t *sim)
 	tsr_fibre_switch(sim->fibres, NULL);
 }
 
+static _Noreturn void stop_endless(tsr_exploration_t *sim)
+{
+	const tsr_worker_who_t *who = &sim->running->who;
+	char sentence[256];
+	(void)snprintf(
+		sentence, sizeof sentence,
+		"rank %d, block %d, worker %d of kernel %s has run for %.0f simulated seconds; "
+		"it may poll for what nobody writes",
+		who->rank, who->block, who->worker, who->kernel, LONGEST_WORKER_S);
+	sim_stop(sim, 1, sentence);
+}
+
 void sim_sync(tsr_exploration_t *sim)
 {
 	sim_task_t *self = sim->running;
+	if (!self->is_host && self->now_ns - self->begun_ns > LONGEST_WORKER_S * 1e9)
+		stop_endless(sim);
 	if (self->now_ns <= sim_agenda_next_ns(&sim->agenda) &&
 	    self->now_ns <= sim_flows_next_ns(sim->flows))
 		return;
@@ -144,7 +161,7 @@ sim_task_t *sim_task_begin(tsr_exploration_t *sim, const sim_task_t *as, double 
 	task->latency_part = 1;
 	task->owner.ended = flow_ended;
 	task->sending = (sim_sending_t){.owner = {sending_ended}, .task = task};
-	task->now_ns = task->drained_ns = task->last_ns = at_ns;
+	task->now_ns = task->begun_ns = task->drained_ns = task->last_ns = at_ns;
 	task->older = NULL;
 	task->younger = sim->all;
 	if (tsr_fibre_create(sim->fibres, task_main, task, stack_bytes, &task->fibre) != TSR_OK) {

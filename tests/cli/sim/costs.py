@@ -84,6 +84,11 @@ def main():
         until.returncode == 0 and float(until.stdout) < 1e6, "a wait with a deadline expires",
         until.stdout + until.stderr
     )
+    spin = simulate("h200x2", "spin")
+    tap.verdict(
+        spin.returncode == 1 and "rank 0, block 0, worker 0 of kernel costs_spin has run for"
+        in spin.stderr, "a worker that polls for ever is named", spin.stdout + spin.stderr
+    )
     return tap.exit_code()
 
 
