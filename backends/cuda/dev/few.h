@@ -5,14 +5,15 @@
  * has keys of its own, 16 at a time in turn with the other warps, and a softmax
  * of its own; at the end they are merged.
  *
- * Lanes pull into shared memory what they will hand to the tensor cores
- * (mma.m16n8k16), in the layout of registers: 16 bytes of a key are eight
- * elements of K's products, whose order does not matter as long as the queries
- * have the same; 16 bytes of a value are one column each of eight blocks. Eight
- * lanes pull a line of 128 bytes. Only lanes of a warp read what others have
- * pulled, so no barrier is in the loop. Of 192 KiB
- * in shared memory two thirds or more are on their way at any time; memory of 4
- * TB/s needs some 30 KB a multiprocessor.
+ * Lanes hand to the tensor cores (mma.m16n8k16) what they read in units of 16
+ * bytes: of a key eight elements of K's products, whose order does not matter as
+ * long as the queries have the same; of a value one column each of eight blocks.
+ * Lines of 128 bytes are pulled to lines of shared memory, in which units change
+ * places by key so that reading lanes meet in no bank. A pull that spreads a line
+ * over shared memory, in the layout of registers, has 3.4 TB/s of an H200's
+ * memory; this one has 4.5. Only lanes of a warp read what others have pulled, so
+ * no barrier is in the loop. Of 192 KiB in shared memory two thirds or more are on
+ * their way at any time; memory of 4 TB/s needs some 30 KB a multiprocessor.
  *
  * Source: Flash-Decoding (Dao et al., 2023).
  */
@@ -38,19 +39,21 @@ constexpr bool tsr_cuda_is_few = tsr_cuda_multiplies<typename S::tile_t::dtype_t
 				 ((int)S::tile_t::N == 64 || (int)S::tile_t::N == 128);
 
 /**
- * Shared memory: of each warp, stages of keys and values; the queries. A row of
- * units has one for each lane. Behind the loop, the warps' states are in place of
+ * Shared memory: of each warp, stages of keys and values; the queries, whose rows
+ * have a unit for each lane. Behind the loop, the warps' states are in place of
  * the stages: maxima, sums and factors of each row, and O, whose rows are apart so
  * that lanes meet in few banks.
  */
 template <typename S> struct tsr_cuda_few {
 	enum {
 		d = (int)S::tile_t::N,
+		units = d / (int)TSR_CUDA_UNIT, /* of a key, or of a value */
+		key_bytes = units * (int)sizeof(tsr_cuda_unit_t),
 		row_bytes = TSR_CUDA_LANES * (int)sizeof(tsr_cuda_unit_t),
-		runs = d / 32,   /* rows of units of eight keys */
+		runs = d / 32,   /* units of a key that a lane reads: rows of half the queries */
 		halves = d / 64, /* of a value */
-		values_at = 2 * runs * row_bytes,
-		stage_bytes = values_at + 4 * halves * row_bytes,
+		values_at = TSR_CUDA_FEW_KEYS * key_bytes,
+		stage_bytes = 2 * values_at,
 		stages = (int)TSR_CUDA_FEW_BYTES / stage_bytes,
 		queries_at = stages * stage_bytes * TSR_CUDA_FEW_WARPS,
 		bytes = queries_at + 2 * runs * row_bytes,
@@ -74,7 +77,7 @@ template <typename S> struct tsr_cuda_share_of_keys {
 template <typename S> struct tsr_cuda_few_place {
 	typedef typename S::tile_t::dtype_t::stored_t stored_t;
 	unsigned char *memory; /* of the block */
-	const stored_t *k, *v; /* key 0 of the run, the lane's columns */
+	const stored_t *k, *v; /* what the lane pulls of the run's first keys */
 	int64_t k_ld, v_ld;
 	int warp, lane;
 	int count;   /* keys of the run */
@@ -83,14 +86,28 @@ template <typename S> struct tsr_cuda_few_place {
 	float scale;
 };
 
-/** The shared memory of a unit: of a row of them in a stage of this warp, that of `lane`. */
+/** The shared memory of a unit of a step's key, in a stage of this warp. */
 template <typename S>
-TSR_DEV unsigned char *tsr_cuda_few_unit(const tsr_cuda_few_place<S> &me, int stage, int at,
-					 int lane)
+TSR_DEV unsigned char *tsr_cuda_few_key_unit(const tsr_cuda_few_place<S> &me, int stage, int key,
+					     int unit)
 {
 	typedef tsr_cuda_few<S> few;
-	return me.memory + (me.warp * few::stages + stage) * few::stage_bytes + at +
-	       lane * (int)sizeof(tsr_cuda_unit_t);
+	/* eight lanes read four units in turn of two keys in turn */
+	const int place = unit ^ key % 2 * 4;
+	return me.memory + (me.warp * few::stages + stage) * few::stage_bytes +
+	       key * few::key_bytes + place * (int)sizeof(tsr_cuda_unit_t);
+}
+
+/** The same of its value. */
+template <typename S>
+TSR_DEV unsigned char *tsr_cuda_few_value_unit(const tsr_cuda_few_place<S> &me, int stage, int key,
+					       int unit)
+{
+	typedef tsr_cuda_few<S> few;
+	/* eight lanes read two units in turn of every other key of eight */
+	const int place = unit ^ key % 8 / 2 * 2;
+	return me.memory + (me.warp * few::stages + stage) * few::stage_bytes + few::values_at +
+	       key * few::key_bytes + place * (int)sizeof(tsr_cuda_unit_t);
 }
 
 /** Which of a step's 16 keys is a lane's j-th of four of V: two in each block of scores. */
@@ -109,31 +126,17 @@ TSR_DEV int tsr_cuda_few_key(int warp, int n)
 template <typename S>
 TSR_DEV void tsr_cuda_few_pull(const tsr_cuda_few_place<S> &me, int stage, int n)
 {
-	typedef tsr_cuda_few<S> few;
-	const int first = tsr_cuda_few_key(me.warp, n);
+	enum { units = tsr_cuda_few<S>::units, at_once = TSR_CUDA_LANES / units };
+	const int first = tsr_cuda_few_key(me.warp, n), unit = me.lane % units;
 	TSR_GPU_UNROLL
-	for (int i = 0; i < 4; i++) {
-		const int at = i * 4 + me.lane / 8, key = first + at;
-		const auto *from = me.k + (key < me.count ? key * me.k_ld : 0);
-		TSR_GPU_UNROLL
-		for (int line = 0; line < few::runs / 2; line++) {
-			const int run = at / 8 * few::runs + line * 2 + me.lane % 8 / 4;
-			tsr_cuda_pull(tsr_cuda_few_unit(me, stage, run * few::row_bytes,
-							at % 8 * 4 + me.lane % 4),
-				      from + line * 64, key < me.count);
-		}
-	}
-	TSR_GPU_UNROLL
-	for (int j = 0; j < 4; j++) {
-		const int key = first + tsr_cuda_few_value(me.lane, j);
-		const auto *from = me.v + (key < me.count ? key * me.v_ld : 0);
-		TSR_GPU_UNROLL
-		for (int half = 0; half < few::halves; half++)
-			tsr_cuda_pull(tsr_cuda_few_unit(me, stage,
-							few::values_at + (j * few::halves + half) *
-										 few::row_bytes,
-							me.lane),
-				      from + half * 64, key < me.count);
+	for (int i = 0; i < (int)TSR_CUDA_FEW_KEYS; i += at_once) {
+		const int key = i + me.lane / units;
+		const bool is_there = first + key < me.count;
+		const int64_t from = is_there ? first + i : 0;
+		tsr_cuda_pull(tsr_cuda_few_key_unit(me, stage, key, unit), me.k + from * me.k_ld,
+			      is_there);
+		tsr_cuda_pull(tsr_cuda_few_value_unit(me, stage, key, unit), me.v + from * me.v_ld,
+			      is_there);
 	}
 }
 
@@ -156,10 +159,9 @@ TSR_DEV void tsr_cuda_few_scores(const tsr_cuda_few_place<S> &me, int stage, flo
 		TSR_GPU_UNROLL
 		for (int block = 0; block < 2; block++) {
 			const tsr_cuda_unit_t key =
-				tsr_cuda_unit_read(tsr_cuda_few_unit(me, stage,
-								     (block * few::runs + run) *
-									     few::row_bytes,
-								     me.lane));
+				tsr_cuda_unit_read(tsr_cuda_few_key_unit(me, stage,
+									 block * 8 + me.lane / 4,
+									 run * 4 + me.lane % 4));
 			TSR_GPU_UNROLL
 			for (int i = 0; i < 4; i += 2) {
 				const uint32_t q[4] = {low.word[i], high.word[i], low.word[i + 1],
@@ -235,10 +237,8 @@ TSR_DEV void tsr_cuda_few_values(const tsr_cuda_few_place<S> &me, int stage,
 		tsr_cuda_unit_t key[4];
 		TSR_GPU_UNROLL
 		for (int j = 0; j < 4; j++)
-			key[j] = tsr_cuda_unit_read(tsr_cuda_few_unit(
-				me, stage,
-				few::values_at + (j * few::halves + half) * few::row_bytes,
-				me.lane));
+			key[j] = tsr_cuda_unit_read(tsr_cuda_few_value_unit(
+				me, stage, tsr_cuda_few_value(me.lane, j), half * 8 + me.lane / 4));
 		TSR_GPU_UNROLL
 		for (int j = 0; j < TSR_CUDA_UNIT; j++)
 			mma::add(own->o + (half * TSR_CUDA_UNIT + j) * 4, p,
@@ -322,15 +322,15 @@ TSR_DEV tsr_cuda_few_place<S> tsr_cuda_few_begin(const tsr_coop_t *coop, unsigne
 						 const tsr_span_t &run, int from)
 {
 	typedef typename S::tile_t::dtype_t::stored_t stored_t;
+	enum { units = tsr_cuda_few<S>::units };
 	tsr_cuda_few_place<S> me;
-	const int64_t first = run.kv.row + run.k0;
 	me.memory = memory;
 	me.warp = coop->thread / TSR_CUDA_LANES;
 	me.lane = coop->thread % TSR_CUDA_LANES;
-	me.k = (const stored_t *)tsr_gpu_view_address(coop, a.k, from) +
-	       (first * a.k.ld + run.kv.col + me.lane % 8 * TSR_CUDA_UNIT);
-	me.v = (const stored_t *)tsr_gpu_view_address(coop, a.v, from) +
-	       (first * a.v.ld + run.kv.col + me.lane / 4 * TSR_CUDA_UNIT);
+	const int64_t row = run.kv.row + run.k0 + me.lane / units,
+		      col = run.kv.col + me.lane % units * TSR_CUDA_UNIT;
+	me.k = (const stored_t *)tsr_gpu_view_address(coop, a.k, from) + (row * a.k.ld + col);
+	me.v = (const stored_t *)tsr_gpu_view_address(coop, a.v, from) + (row * a.v.ld + col);
 	me.k_ld = a.k.ld;
 	me.v_ld = a.v.ld;
 	me.count = (int)(run.k1 - run.k0);
