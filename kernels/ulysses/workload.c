@@ -64,7 +64,7 @@ static const workload_param_t params[] = {
 		 .most = INT32_MAX},
 	[ULY_GROUP] = {.name = "group-heads",
 		       .letters = "G",
-		       .help = "key heads of a chunk (default: as many as make rows of 4 KiB in Q)",
+		       .help = "key heads of a chunk (default: as many as make rows of 1 KiB in Q)",
 		       .least = 1,
 		       .most = INT32_MAX},
 	{.name = NULL},
