@@ -242,7 +242,8 @@ typedef struct tsr_flag_wait {
 	int from;         /* the rank that is to signal; -1: any */
 	const char *team; /* the team in which that rank is `team_from`; null: the world */
 	int team_from;
-	bool deadline; /* it may expire */
+	bool deadline;        /* it may expire */
+	uint64_t deadline_ns; /* after which it does in a simulation; explorations choose */
 } tsr_flag_wait_t;
 
 /** Whether a flag that is `seen` satisfies the wait. */

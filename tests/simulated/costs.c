@@ -2,7 +2,8 @@
  * Kernels on a simulated machine, whose times follow from the machine's figures
  * by hand: tests/cli/sim/costs.py. Prints the nanoseconds of rank 0.
  *
- *     costs MACHINE put BLOCKS BYTES | ping ROUNDS | product K | stuck | until | spin
+ *     costs MACHINE put BLOCKS BYTES | ping ROUNDS | product K | stuck | until |
+ *                   beside DEADLINE_NS BYTES | spin
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,6 +80,17 @@ TSR_KERNEL(costs_until, costs_args_t, a)
 		tsr_wait(block, &a->flags[1], 7, 1);
 }
 
+/** Rank 0 waits so for the other one, which puts before it signals. */
+TSR_KERNEL(costs_beside, costs_args_t, a)
+{
+	if (tsr_rank(block) == 1) {
+		tsr_put(block, a->to, a->from, (size_t)a->bytes, 0);
+		tsr_signal(block, &a->flags[1], 7, TSR_SIGNAL_SET, 0);
+	} else {
+		(void)tsr_wait_until(block, &a->flags[1], 7, 1, (uint64_t)a->rounds);
+	}
+}
+
 /** Rank 0 polls for what nobody stores. */
 TSR_KERNEL(costs_spin, costs_args_t, a)
 {
@@ -132,6 +144,8 @@ static int entry(tsr_world_t *world, int argc, char **argv)
 		return run(world, &costs_product, 132, &args, x);
 	if (strcmp(what, "until") == 0)
 		return run(world, &costs_until, 1, &args, 64);
+	if (strcmp(what, "beside") == 0)
+		return run(world, &costs_beside, 1, &args, 64);
 	if (strcmp(what, "spin") == 0)
 		return run(world, &costs_spin, 1, &args, 64);
 	return run(world, &costs_stuck, 1, &args, 64);

@@ -55,7 +55,8 @@ struct sim_task {
 	sim_copies_t *copies; /* null: none */
 	tsr_exploration_t *sim;
 	tsr_fibre_t *fibre;
-	double now_ns, begun_ns;
+	double now_ns;
+	double limit_ns;   /* a worker that runs longer may never end */
 	double drained_ns; /* when all that it has stored is where it was stored to */
 	double last_ns;    /* when the last word that it has sent arrives */
 	tsr_worker_who_t who;
@@ -69,7 +70,9 @@ struct sim_task {
 	sim_gate_t *gate;              /* null: it is not in one */
 	const tsr_host_wait_t *awaits; /* of a host; null: it does not wait */
 	const tsr_flag_wait_t *flags;  /* of a worker that sleeps until a word comes */
-	bool expired;                  /* nothing else could go on: that wait has ended so */
+	bool *woken;                   /* whether it has been woken from that */
+	bool expired;                  /* by its deadline */
+	int deadlines;                 /* waits that have had one */
 	tsr_op_site_t site;            /* of that wait */
 	sim_task_t *older, *younger;   /* among all */
 };
@@ -115,6 +118,17 @@ void sim_sync(tsr_exploration_t *sim);
 /** The running task sleeps until sim_wake, whose time is its clock then. */
 void sim_sleep(tsr_exploration_t *sim);
 void sim_wake(sim_task_t *task, double at_ns);
+
+/** A wait that expires at a time, unless it has ended: `task` is null then. */
+typedef struct sim_deadline {
+	sim_task_t *task;
+} sim_deadline_t;
+
+/** The deadline of the running task's wait, from now on; null: it has none. */
+sim_deadline_t *sim_deadline_begin(tsr_exploration_t *sim, const tsr_flag_wait_t *wait);
+
+/** Ends it: behind the wait. May be null. */
+void sim_deadline_end(sim_deadline_t *deadline);
 
 /** Calls `act` at a time. */
 void sim_at(tsr_exploration_t *sim, double at_ns, sim_event_fn act, void *ctx);

@@ -5,8 +5,12 @@
 #include "model/perf/sim/sim.h"
 #include "src/base/error.h"
 
-/* The longest that a worker may run: one that polls for what nobody writes would never end. */
+/*
+ * How long a worker may run, beside the deadlines of its first waits: one that polls
+ * for what nobody writes would never end.
+ */
 #define LONGEST_WORKER_S 10.0
+enum { MOST_DEADLINES = 1000 };
 
 static tsr_exploration_t *running_sim; /* for clocks */
 
@@ -77,7 +81,7 @@ static _Noreturn void stop_endless(tsr_exploration_t *sim)
 void sim_sync(tsr_exploration_t *sim)
 {
 	sim_task_t *self = sim->running;
-	if (!self->is_host && self->now_ns - self->begun_ns > LONGEST_WORKER_S * 1e9)
+	if (!self->is_host && self->now_ns > self->limit_ns)
 		stop_endless(sim);
 	if (self->now_ns <= sim_agenda_next_ns(&sim->agenda) &&
 	    self->now_ns <= sim_flows_next_ns(sim->flows))
@@ -85,6 +89,43 @@ void sim_sync(tsr_exploration_t *sim)
 	sim_wake(self, self->now_ns);
 	sim_sleep(sim);
 }
+
+/* ------------------------------------------------------------------ deadlines */
+
+static void deadline_passed(void *ctx, double at_ns)
+{
+	sim_deadline_t *deadline = ctx;
+	sim_task_t *task = deadline->task;
+	if (task && task->woken && !*task->woken) {
+		*task->woken = true;
+		task->expired = true;
+		sim_wake(task, at_ns);
+	}
+	free(deadline);
+}
+
+sim_deadline_t *sim_deadline_begin(tsr_exploration_t *sim, const tsr_flag_wait_t *wait)
+{
+	sim_task_t *self = sim->running;
+	sim_deadline_t *deadline = wait->deadline ? malloc(sizeof *deadline) : NULL;
+	if (!wait->deadline)
+		return NULL;
+	if (!deadline)
+		sim_no_memory(sim);
+	deadline->task = self;
+	if (self->deadlines++ < MOST_DEADLINES)
+		self->limit_ns += (double)wait->deadline_ns;
+	sim_at(sim, self->now_ns + (double)wait->deadline_ns, deadline_passed, deadline);
+	return deadline;
+}
+
+void sim_deadline_end(sim_deadline_t *deadline)
+{
+	if (deadline)
+		deadline->task = NULL;
+}
+
+/* ------------------------------------------------------------------ flows */
 
 void sim_flow(tsr_exploration_t *sim, const sim_ask_t *ask, double amount)
 {
@@ -161,7 +202,8 @@ sim_task_t *sim_task_begin(tsr_exploration_t *sim, const sim_task_t *as, double 
 	task->latency_part = 1;
 	task->owner.ended = flow_ended;
 	task->sending = (sim_sending_t){.owner = {sending_ended}, .task = task};
-	task->now_ns = task->begun_ns = task->drained_ns = task->last_ns = at_ns;
+	task->now_ns = task->drained_ns = task->last_ns = at_ns;
+	task->limit_ns = at_ns + LONGEST_WORKER_S * 1e9;
 	task->older = NULL;
 	task->younger = sim->all;
 	if (tsr_fibre_create(sim->fibres, task_main, task, stack_bytes, &task->fibre) != TSR_OK) {
@@ -195,23 +237,9 @@ static void tell_waits(const tsr_exploration_t *sim)
 	}
 }
 
-/** Wakes a worker whose wait may expire. False: there is none. */
-static bool expire(const tsr_exploration_t *sim)
+/** Nothing goes on. */
+static void end_as_deadlock(tsr_exploration_t *sim)
 {
-	for (sim_task_t *task = sim->all; task; task = task->younger)
-		if (task->flags && task->flags->deadline && !task->expired) {
-			task->expired = true;
-			sim_wake(task, task->now_ns);
-			return true;
-		}
-	return false;
-}
-
-/** Nothing goes on: a wait that has a deadline expires, or the run ends as a deadlock. */
-static void end_a_wait(tsr_exploration_t *sim)
-{
-	if (expire(sim))
-		return;
 	(void)fflush(stdout);
 	tell_waits(sim);
 	sim_stop(sim, 1, "deadlock: all that runs waits, and nothing is under way");
@@ -224,7 +252,7 @@ void sim_run(tsr_exploration_t *sim)
 		const double event_ns = sim_agenda_next_ns(&sim->agenda),
 			     flow_ns = sim_flows_next_ns(sim->flows);
 		if (isinf(event_ns) && isinf(flow_ns)) {
-			end_a_wait(sim);
+			end_as_deadlock(sim);
 		} else if (flow_ns <= event_ns) {
 			sim_owner_t *owner = sim_flows_end(sim->flows);
 			owner->ended(owner, flow_ns);

@@ -115,7 +115,9 @@ static void sleep_until_changed(tsr_exploration_t *sim, const unsigned char *at,
 		sleepers[i] = (sleeper_t){sim->running, &woken, word->sleepers};
 		word->sleepers = &sleepers[i];
 	}
+	sim->running->woken = &woken;
 	sim_sleep(sim);
+	sim->running->woken = NULL;
 	for (int i = 0; i < count && i < MOST; i++)
 		for (sleeper_t **link = &word_at(sim, at + (size_t)i * step)->sleepers; *link;
 		     link = &(*link)->next)
@@ -294,21 +296,26 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *sim, const tsr_op_si
 					? sim->machine.kind.memory_latency / 2 * self->latency_part
 					: sim_cycles(sim, 30);
 	sim_sync(sim);
-	bool slept = false;
-	while ((*which_out = satisfied(wait, seen_out)) < 0) {
+	bool slept = false, expired = false;
+	sim_deadline_t *deadline = NULL;
+	while (!expired && (*which_out = satisfied(wait, seen_out)) < 0) {
 		if (gate && !slept)
 			gate->catch_up(gate->ctx);
 		if ((*which_out = satisfied(wait, seen_out)) >= 0)
 			break;
+		if (!slept)
+			deadline = sim_deadline_begin(sim, wait);
 		self->flags = wait;
 		self->site = *site;
 		self->expired = false;
 		sleep_until_changed(sim, wait->flags, wait->count, wait->word_bytes);
 		self->flags = NULL;
 		slept = true;
-		if (self->expired)
-			return TSR_FLAG_EXPIRED;
+		expired = self->expired;
 	}
+	sim_deadline_end(deadline);
+	if (expired)
+		return TSR_FLAG_EXPIRED;
 	if (slept) /* the load that sees it */
 		self->now_ns += sim->machine.kind.memory_latency / 2;
 	if (gate)

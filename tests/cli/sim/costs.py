@@ -84,6 +84,15 @@ def main():
         until.returncode == 0 and float(until.stdout) < 1e6, "a wait with a deadline expires",
         until.stdout + until.stderr
     )
+    soon, late = (ns("h200x2", "beside", deadline, 8 * MIB) for deadline in (1000, 10**9))
+    tap.verdict(
+        near(soon, LAUNCH + h["memory_latency"] / 2 + 1000) and near(soon, ns("h200x2", "until")),
+        "at its own time, while others go on", soon
+    )
+    tap.verdict(
+        PUT + 8 * MIB / h["block_copy"] < late < 1.1 * (PUT + 8 * MIB / h["block_copy"]),
+        "and not where it has ended before", late
+    )
     spin = simulate("h200x2", "spin")
     tap.verdict(
         spin.returncode == 1 and "rank 0, block 0, worker 0 of kernel costs_spin has run for"

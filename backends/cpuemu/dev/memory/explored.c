@@ -198,7 +198,8 @@ tsr_wait_result_t tsr_explored_wait(const tsr_mem_t *words, tsr_explored_wait_t 
 									  : team->ranks[wait->from],
 				       .team = team->name,
 				       .team_from = wait->from,
-				       .deadline = !wait->ends_world};
+				       .deadline = !wait->ends_world,
+				       .deadline_ns = wait->deadline_ns};
 	return tsr_exploration_wait_flag(tsr_cpu_exploration(words->explored), &site, &flags,
 					 &wait->which, &wait->seen) == TSR_FLAG_OK
 		       ? TSR_WAIT_OK

@@ -64,13 +64,14 @@ typedef struct tsr_explored_wait {
 	uint64_t value;
 	int order, scope, from;
 	bool ends_world;
+	uint64_t deadline_ns;
 	int which;
 	uint64_t seen;
 } tsr_explored_wait_t;
 
 /**
  * The result of a wait, as the device API defines it. Deadlines expire when the
- * exploration chooses, and never end the world.
+ * exploration chooses, in a simulation at their own time, and never end the world.
  */
 tsr_wait_result_t tsr_explored_wait(const tsr_mem_t *words, tsr_explored_wait_t *wait);
 

@@ -146,7 +146,7 @@ static tsr_wait_result_t flag_wait_slow(tsr_cpu_wait_t *w, uint64_t deadline_ns,
 }
 
 /** Where the explorer looks. */
-static tsr_wait_result_t flag_explore(tsr_cpu_wait_t *w, bool ends_world)
+static tsr_wait_result_t flag_explore(tsr_cpu_wait_t *w, uint64_t deadline_ns, bool ends_world)
 {
 	tsr_explored_wait_t wait = {.count = w->count,
 				    .start = w->start,
@@ -157,7 +157,8 @@ static tsr_wait_result_t flag_explore(tsr_cpu_wait_t *w, bool ends_world)
 				    .order = w->order,
 				    .scope = w->scope,
 				    .from = w->from,
-				    .ends_world = ends_world};
+				    .ends_world = ends_world,
+				    .deadline_ns = deadline_ns};
 	tsr_wait_result_t how = tsr_explored_wait(&w->flags, &wait);
 	w->which = wait.which;
 	w->seen = wait.seen;
@@ -183,7 +184,7 @@ tsr_wait_result_t tsr_cpu_wait_at(tsr_cpu_wait_t *w, const char *call, const TSR
 	tsr_wait_result_t how = TSR_WAIT_OK;
 	w->waited_ns = 0;
 	if (w->flags.explored)
-		how = flag_explore(w, ends_world);
+		how = flag_explore(w, deadline_ns, ends_world);
 	else if (!w->look(w))
 		how = flag_wait_slow(w, deadline_ns, ends_world);
 	if (how == TSR_WAIT_OK && begin_ns > 0) {

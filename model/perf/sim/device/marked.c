@@ -114,9 +114,10 @@ static void take_data(const message_t *m, const uint64_t *words, unsigned char *
 		}
 }
 
+/** `deadline_ns`: null where the wait has none. */
 static tsr_wait_result_t take_words(tsr_coop_t *coop, const char *call, TSR_HEAP void *dst,
 				    const TSR_HEAP uint64_t *src, const message_t *m, int from,
-				    bool deadline)
+				    const uint64_t *deadline_ns)
 {
 	tsr_exploration_t *sim = tsr_cpu_exploration(coop);
 	const int me = coop->block->env->rank;
@@ -136,7 +137,8 @@ static tsr_wait_result_t take_words(tsr_coop_t *coop, const char *call, TSR_HEAP
 				      .order = TSR_VIEWS_RELAXED,
 				      .scope = TSR_VIEWS_SYSTEM,
 				      .from = coop->block->team->ranks[from],
-				      .deadline = deadline};
+				      .deadline = deadline_ns != NULL,
+				      .deadline_ns = deadline_ns ? *deadline_ns : 0};
 	const tsr_op_site_t site = tsr_explored_site(coop, call);
 	const uint64_t begin_ns = tsr_cpu_event_begin(coop);
 	if (tsr_exploration_wait_flag(sim, &site, &wait, &which, &seen) != TSR_FLAG_OK)
@@ -154,7 +156,7 @@ tsr_wait_result_t tsr_take_marked(tsr_coop_t *coop, TSR_HEAP void *dst,
 				  int from)
 {
 	const message_t m = {.row_bytes = size_bytes, .rows = 1, .epoch = epoch};
-	return take_words(coop, __func__, dst, src, &m, from, false);
+	return take_words(coop, __func__, dst, src, &m, from, NULL);
 }
 
 tsr_wait_result_t tsr_take_marked_until(tsr_coop_t *coop, TSR_HEAP void *dst,
@@ -162,8 +164,7 @@ tsr_wait_result_t tsr_take_marked_until(tsr_coop_t *coop, TSR_HEAP void *dst,
 					uint32_t epoch, int from, uint64_t deadline_ns)
 {
 	const message_t m = {.row_bytes = size_bytes, .rows = 1, .epoch = epoch};
-	(void)deadline_ns; /* it expires where nothing else can go on */
-	return take_words(coop, __func__, dst, src, &m, from, true);
+	return take_words(coop, __func__, dst, src, &m, from, &deadline_ns);
 }
 
 tsr_wait_result_t tsr_port_take_words(tsr_coop_t *coop, tsr_view_t dst,
@@ -171,5 +172,5 @@ tsr_wait_result_t tsr_port_take_words(tsr_coop_t *coop, tsr_view_t dst,
 				      uint32_t epoch, int from)
 {
 	const message_t m = rows_of(dst, row_words, epoch);
-	return take_words(coop, __func__, dst.data, src, &m, from, false);
+	return take_words(coop, __func__, dst.data, src, &m, from, NULL);
 }
