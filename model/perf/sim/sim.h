@@ -29,8 +29,8 @@ typedef struct sim_task sim_task_t;
  */
 typedef struct sim_gate {
 	double passed_ns; /* when all that the gate has waited for was there */
-	/* what the loop does before the block waits, if there is something left to multiply */
-	void (*catch_up)(void *ctx);
+	bool has_ready;   /* it has passed what is not multiplied yet: */
+	void (*multiply)(void *ctx);
 	void *ctx;
 } sim_gate_t;
 
@@ -129,6 +129,12 @@ sim_deadline_t *sim_deadline_begin(tsr_exploration_t *sim, const tsr_flag_wait_t
 
 /** Ends it: behind the wait. May be null. */
 void sim_deadline_end(sim_deadline_t *deadline);
+
+/**
+ * What the loop does before its block waits, and at the end of a task: it multiplies
+ * what the gate has passed.
+ */
+void sim_catch_up(tsr_exploration_t *sim, sim_gate_t *gate);
 
 /** Calls `act` at a time. */
 void sim_at(tsr_exploration_t *sim, double at_ns, sim_event_fn act, void *ctx);

@@ -90,6 +90,18 @@ void sim_sync(tsr_exploration_t *sim)
 	sim_sleep(sim);
 }
 
+void sim_catch_up(tsr_exploration_t *sim, sim_gate_t *gate)
+{
+	sim_task_t *self = sim->running;
+	if (!gate->has_ready)
+		return;
+	gate->has_ready = false;
+	self->gate = NULL;
+	self->now_ns = fmax(self->now_ns, gate->passed_ns);
+	gate->multiply(gate->ctx);
+	self->gate = gate;
+}
+
 /* ------------------------------------------------------------------ deadlines */
 
 static void deadline_passed(void *ctx, double at_ns)

@@ -300,7 +300,7 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *sim, const tsr_op_si
 	sim_deadline_t *deadline = NULL;
 	while (!expired && (*which_out = satisfied(wait, seen_out)) < 0) {
 		if (gate && !slept)
-			gate->catch_up(gate->ctx);
+			sim_catch_up(sim, gate);
 		if ((*which_out = satisfied(wait, seen_out)) >= 0)
 			break;
 		if (!slept)

@@ -14,7 +14,6 @@ typedef struct attention {
 	sim_gate_t gate;
 	tsr_span_t ready; /* keys that have passed, from one rank */
 	int from;
-	bool has_ready;
 } attention_t;
 
 static const void *panel_of(tsr_view_t view, int64_t row, int64_t col)
@@ -53,17 +52,10 @@ static void multiply(attention_t *a, const tsr_span_t *span)
 	sim_multiply(a->sim, &work);
 }
 
-static void catch_up(void *ctx)
+static void multiply_ready(void *ctx)
 {
 	attention_t *a = ctx;
-	sim_task_t *self = a->sim->running;
-	if (!a->has_ready)
-		return;
-	a->has_ready = false;
-	self->gate = NULL;
-	self->now_ns = fmax(self->now_ns, a->gate.passed_ns);
 	multiply(a, &a->ready);
-	self->gate = &a->gate;
 }
 
 static void pass_run(attention_t *a, tsr_span_t run)
@@ -78,14 +70,14 @@ static void pass_run(attention_t *a, tsr_span_t run)
 		self->gate = &a->gate;
 		from = a->gate_fn(&loader, run, a->ctx);
 	}
-	if (a->has_ready && from != a->from)
-		catch_up(a);
+	if (a->gate.has_ready && from != a->from)
+		sim_catch_up(a->sim, &a->gate);
 	self->gate = NULL;
-	if (!a->has_ready)
+	if (!a->gate.has_ready)
 		a->ready = run;
 	a->ready.k1 = run.k1;
 	a->from = from;
-	a->has_ready = true;
+	a->gate.has_ready = true;
 }
 
 static void attend_task(attention_t *a, const tsr_span_t *span)
@@ -102,7 +94,7 @@ static void attend_task(attention_t *a, const tsr_span_t *span)
 			pass_run(a, run);
 		}
 	}
-	catch_up(a);
+	sim_catch_up(a->sim, &a->gate);
 	a->sim->running->gate = NULL;
 	tsr_cpu_event_product(a->coop, begin_ns, record->operand_bytes - bytes);
 	record->products++;
@@ -122,7 +114,7 @@ void tsr_cpu_attend(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t q, tsr_vie
 			 .v = v,
 			 .gate_fn = gate,
 			 .ctx = ctx,
-			 .gate = {.catch_up = catch_up}};
+			 .gate = {.multiply = multiply_ready}};
 	(void)scale;
 	a.gate.ctx = &a;
 	tsr_state_neutral(coop, &state);

@@ -15,7 +15,6 @@ typedef struct loop {
 	tsr_part_t part;  /* the whole task */
 	tsr_part_t ready; /* chunks that have passed, from the same ranks */
 	tsr_from_t from;
-	bool has_ready;
 	sim_gate_t gate;
 	bool sends; /* the block sends tiles while it multiplies the next ones */
 	tsr_gate_fn gate_fn;
@@ -83,18 +82,10 @@ static void multiply(loop_t *l, tsr_part_t part)
 	sim_multiply(l->sim, &work);
 }
 
-/** The chunks that have passed their gates; before it waits, and at the end of the task. */
-static void catch_up(void *ctx)
+static void multiply_ready(void *ctx)
 {
 	loop_t *l = ctx;
-	sim_task_t *self = l->sim->running;
-	if (!l->has_ready)
-		return;
-	l->has_ready = false;
-	self->gate = NULL;
-	self->now_ns = fmax(self->now_ns, l->gate.passed_ns);
 	multiply(l, l->ready);
-	self->gate = &l->gate;
 }
 
 /** Passes the gate of a chunk, which joins those before it where they come from the same ranks. */
@@ -107,14 +98,14 @@ static void pass_chunk(loop_t *l, tsr_part_t chunk)
 	loader.count = 1;
 	self->gate = &l->gate;
 	const tsr_from_t from = l->gate_fn(&loader, chunk, l->ctx);
-	if (l->has_ready && (from.a != l->from.a || from.b != l->from.b))
-		catch_up(l);
+	if (l->gate.has_ready && (from.a != l->from.a || from.b != l->from.b))
+		sim_catch_up(l->sim, &l->gate);
 	self->gate = NULL;
-	if (!l->has_ready)
+	if (!l->gate.has_ready)
 		l->ready = chunk;
 	l->ready.k1 = chunk.k1;
 	l->from = from;
-	l->has_ready = true;
+	l->gate.has_ready = true;
 }
 
 /** All of a task; its gates are passed chunk by chunk. */
@@ -132,7 +123,7 @@ static void run_task(loop_t *l)
 		pass_chunk(l, chunk);
 	}
 	if (l->gate_fn) {
-		catch_up(l);
+		sim_catch_up(l->sim, &l->gate);
 		l->sim->running->gate = NULL;
 	}
 	tsr_cpu_event_product(l->coop, begin_ns, l->coop->worker->record.operand_bytes - bytes);
@@ -142,9 +133,9 @@ static void run_task(loop_t *l)
 
 static void loop_open(loop_t *l)
 {
-	l->gate.catch_up = catch_up;
+	l->gate.multiply = multiply_ready;
 	l->gate.ctx = l;
-	l->has_ready = false;
+	l->gate.has_ready = false;
 	l->acc->set = true;
 }
 
