@@ -4,6 +4,7 @@
  *
  *     costs MACHINE put BLOCKS BYTES | ping ROUNDS | product K | stuck | until |
  *                   beside DEADLINE_NS BYTES | spin
+ *     costs MACHINE table ROWS: how many words of a table are right behind a copy
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -99,6 +100,40 @@ TSR_KERNEL(costs_spin, costs_args_t, a)
 		;
 }
 
+/** Copies a table of 32-bit words. */
+enum { TABLE_COLS = 64, TABLE_MOST = 4096 };
+
+TSR_KERNEL(costs_table, costs_args_t, a)
+{
+	tsr_put_2d(block, tsr_view(a->to, TSR_I32, a->rounds, TABLE_COLS, TABLE_COLS),
+		   tsr_view(a->from, TSR_I32, a->rounds, TABLE_COLS, TABLE_COLS), tsr_rank(block));
+}
+
+static int run_table(tsr_world_t *world, costs_args_t *args)
+{
+	static int32_t words[TABLE_MOST * TABLE_COLS];
+	const size_t bytes = sizeof(int32_t) * TABLE_COLS * (size_t)args->rounds;
+	int right = 0;
+	tsr_stream_t *stream;
+	void *from, *to;
+	TSR_TRY(tsr_heap_alloc(world, bytes, 0, "from", &from));
+	TSR_TRY(tsr_heap_alloc(world, bytes, 0, "to", &to));
+	args->from = (TSR_HEAP unsigned char *)from;
+	args->to = (TSR_HEAP unsigned char *)to;
+	for (int i = 0; i < args->rounds * TABLE_COLS; i++)
+		words[i] = 3 * i + 1;
+	TSR_TRY(tsr_memcpy_to_heap(world, from, words, bytes));
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
+	TSR_TRY(tsr_launch(stream, &costs_table, 1, args));
+	TSR_TRY(tsr_stream_sync(stream));
+	TSR_TRY(tsr_memcpy_from_heap(world, words, to, bytes));
+	for (int i = 0; i < args->rounds * TABLE_COLS; i++)
+		right += words[i] == 3 * i + 1;
+	if (tsr_world_rank(world) == 0)
+		printf("%d\n", right);
+	return 0;
+}
+
 static int run(tsr_world_t *world, const tsr_kernel_t *kernel, int blocks, costs_args_t *args,
 	       int64_t k)
 {
@@ -144,6 +179,8 @@ static int entry(tsr_world_t *world, int argc, char **argv)
 		return run(world, &costs_product, 132, &args, x);
 	if (strcmp(what, "until") == 0)
 		return run(world, &costs_until, 1, &args, 64);
+	if (strcmp(what, "table") == 0)
+		return run_table(world, &args);
 	if (strcmp(what, "beside") == 0)
 		return run(world, &costs_beside, 1, &args, 64);
 	if (strcmp(what, "spin") == 0)

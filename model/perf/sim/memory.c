@@ -10,11 +10,11 @@
 
 enum { SMALL_BYTES = 4 << 10, SMALL_ARRAY_BYTES = 1 << 20 };
 
-/** Of several rows less is small than of one: those are tiles, this may be a table. */
-static bool is_small(const tsr_rows_of_bytes_t *rows)
+/** Of several rows less is small than of one: those are tiles, unless they are of integers. */
+static bool is_small(const tsr_exploration_t *sim, const tsr_rows_of_bytes_t *rows)
 {
 	const size_t most = rows->count == 1 ? SMALL_ARRAY_BYTES : SMALL_BYTES;
-	return rows->bytes * rows->count <= most;
+	return sim->running->copies_table || rows->bytes * rows->count <= most;
 }
 
 static double bytes_of(const tsr_rows_of_bytes_t *rows)
@@ -27,7 +27,7 @@ void tsr_exploration_read(tsr_exploration_t *sim, const tsr_op_site_t *site, voi
 			  const tsr_rows_of_bytes_t *rows)
 {
 	(void)site;
-	for (size_t i = 0; is_small(rows) && i < rows->count; i++)
+	for (size_t i = 0; is_small(sim, rows) && i < rows->count; i++)
 		memcpy((unsigned char *)private_to + i * to_pitch, from + i * rows->pitch,
 		       rows->bytes);
 	sim_move(sim, sim_rank_at(sim, from), -1, bytes_of(rows));
@@ -39,7 +39,7 @@ void tsr_exploration_write(tsr_exploration_t *sim, const tsr_op_site_t *site, un
 {
 	(void)site;
 	sim_move(sim, -1, sim_rank_at(sim, to), bytes_of(rows));
-	for (size_t i = 0; is_small(rows) && i < rows->count; i++)
+	for (size_t i = 0; is_small(sim, rows) && i < rows->count; i++)
 		memcpy(to + i * rows->pitch, (const unsigned char *)private_from + i * from_pitch,
 		       rows->bytes);
 }
@@ -50,7 +50,7 @@ void tsr_exploration_copy(tsr_exploration_t *sim, const tsr_op_site_t *site, uns
 {
 	(void)site;
 	sim_move(sim, sim_rank_at(sim, from), sim_rank_at(sim, to), bytes_of(rows));
-	for (size_t i = 0; is_small(rows) && i < rows->count; i++)
+	for (size_t i = 0; is_small(sim, rows) && i < rows->count; i++)
 		memmove(to + i * to_pitch, from + i * rows->pitch, rows->bytes);
 }
 

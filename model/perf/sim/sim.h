@@ -63,8 +63,9 @@ struct sim_task {
 	bool is_host, is_engine;
 	/* what it has of a latency: less where it stands for several workers of a block */
 	double latency_part;
-	bool adds;        /* what it stores is added to what stands there */
-	bool in_epilogue; /* of a main loop: storing its tile here is a part of that */
+	bool copies_table; /* what it copies has values, however large */
+	bool adds;         /* what it stores is added to what stands there */
+	bool in_epilogue;  /* of a main loop: storing its tile here is a part of that */
 	void (*body)(void *ctx);
 	void *ctx;
 	sim_gate_t *gate;              /* null: it is not in one */

@@ -70,6 +70,8 @@ def main():
     tap.verdict(near(deep, tile * 64 * 1000, 0.01), "tensor cores bound a product", deep)
     times = {ns("h200x8", "put", 77, 999999) for _ in range(3)}
     tap.verdict(len(times) == 1, "runs are the same", times)
+    tables = [simulate("h200x1", "table", rows).stdout.strip() for rows in (1, 17, 1000)]
+    tap.verdict(tables == ["64", "1088", "64000"], "tables have values", tables)
     stuck = simulate("h200x2", "stuck")
     tap.verdict(
         stuck.returncode == 1 and "deadlock" in stuck.stderr
