@@ -55,8 +55,14 @@ if [ -e "$BUILD/plugins/libtessera-net-ucx.so" ]; then
 	prints "ranks as processes that have them" 'rank 31 of 32' \
 		sh -c "ulimit -n 200; exec tessera run -n 32 --nodes 2 $hello"
 	litmus=$(dirname "$0")/../../litmus/SB.rlx.diffGPU-ss.litmus
-	prints "a weak outcome between nodes" '^Observation SB.rlx.diffGPU-ss Sometimes ' \
-		tessera litmus --on cpuemu --nodes 2 --net-delay 60us,60us -v --runs 10000 "$litmus"
+	# a busy machine may run one rank after the other for as long as a try takes
+	for _ in 1 2 3 4 5 6 7 8; do
+		tessera litmus --on cpuemu --nodes 2 --net-delay 60us,60us -v --runs 10000 "$litmus" \
+			>"$TAP_FILES/weak" 2>&1
+		grep -q '^Observation SB.rlx.diffGPU-ss Sometimes ' "$TAP_FILES/weak" && break
+	done
+	grep -q '^Observation SB.rlx.diffGPU-ss Sometimes ' "$TAP_FILES/weak"
+	verdict $? "a weak outcome between nodes" "$(cat "$TAP_FILES/weak")"
 fi
 for late in '--net-delay 2s' '--net-delay 1ms,2ms' '--net-delay soon' '--net-rate 12' \
 	'--net-rate none'; do
