@@ -57,8 +57,8 @@ if [ -e "$BUILD/plugins/libtessera-net-ucx.so" ]; then
 	litmus=$(dirname "$0")/../../litmus/SB.rlx.diffGPU-ss.litmus
 	# a busy machine may run one rank after the other for as long as a try takes
 	for _ in 1 2 3 4 5 6 7 8; do
-		tessera litmus --on cpuemu --nodes 2 --net-delay 60us,60us -v --runs 10000 "$litmus" \
-			>"$TAP_FILES/weak" 2>&1
+		tessera litmus --on cpuemu --nodes 2 --net-delay 60us,60us -v --runs 10000 \
+			"$litmus" >"$TAP_FILES/weak" 2>&1
 		grep -q '^Observation SB.rlx.diffGPU-ss Sometimes ' "$TAP_FILES/weak" && break
 	done
 	grep -q '^Observation SB.rlx.diffGPU-ss Sometimes ' "$TAP_FILES/weak"
