@@ -110,12 +110,6 @@ TSR_DEV unsigned char *tsr_cuda_few_value_unit(const tsr_cuda_few_place<S> &me, 
 	       key * few::key_bytes + place * (int)sizeof(tsr_cuda_unit_t);
 }
 
-/** Which of a step's 16 keys is a lane's j-th of four of V: two in each block of scores. */
-TSR_DEV int tsr_cuda_few_value(int lane, int j)
-{
-	return j / 2 * 8 + lane % 4 * 2 + j % 2;
-}
-
 /** The first key of a warp's step `n`. */
 TSR_DEV int tsr_cuda_few_key(int warp, int n)
 {
@@ -148,6 +142,10 @@ TSR_DEV void tsr_cuda_few_scores(const tsr_cuda_few_place<S> &me, int stage, flo
 	typedef tsr_cuda_mma<typename S::tile_t::dtype_t> mma;
 	const unsigned char *queries =
 		me.memory + few::queries_at + me.lane * (int)sizeof(tsr_cuda_unit_t);
+	const unsigned char *keys = me.memory + (me.warp * few::stages + stage) * few::stage_bytes +
+				    me.lane / 4 * few::key_bytes +
+				    me.lane % 4 * (int)sizeof(tsr_cuda_unit_t);
+	const int odd = me.lane / 4 % 2 * 64; /* where four units have changed places */
 	TSR_GPU_UNROLL
 	for (int i = 0; i < 8; i++)
 		s[i / 4][i % 4] = 0;
@@ -159,9 +157,8 @@ TSR_DEV void tsr_cuda_few_scores(const tsr_cuda_few_place<S> &me, int stage, flo
 		TSR_GPU_UNROLL
 		for (int block = 0; block < 2; block++) {
 			const tsr_cuda_unit_t key =
-				tsr_cuda_unit_read(tsr_cuda_few_key_unit(me, stage,
-									 block * 8 + me.lane / 4,
-									 run * 4 + me.lane % 4));
+				tsr_cuda_unit_read(keys + block * 8 * few::key_bytes +
+						   run / 2 * 128 + (run % 2 ? 64 - odd : odd));
 			TSR_GPU_UNROLL
 			for (int i = 0; i < 4; i += 2) {
 				const uint32_t q[4] = {low.word[i], high.word[i], low.word[i + 1],
@@ -232,13 +229,16 @@ TSR_DEV void tsr_cuda_few_values(const tsr_cuda_few_place<S> &me, int stage,
 {
 	typedef tsr_cuda_few<S> few;
 	typedef tsr_cuda_mma<typename S::tile_t::dtype_t> mma;
+	/* of keys lane % 4 * 2 and the next one, in both blocks of scores */
+	const unsigned char *values =
+		tsr_cuda_few_value_unit(me, stage, me.lane % 4 * 2, me.lane / 4);
 	TSR_GPU_UNROLL
 	for (int half = 0; half < few::halves; half++) {
 		tsr_cuda_unit_t key[4];
 		TSR_GPU_UNROLL
 		for (int j = 0; j < 4; j++)
-			key[j] = tsr_cuda_unit_read(tsr_cuda_few_value_unit(
-				me, stage, tsr_cuda_few_value(me.lane, j), half * 8 + me.lane / 4));
+			key[j] = tsr_cuda_unit_read(values + half * 128 +
+						    (j / 2 * 8 + j % 2) * few::key_bytes);
 		TSR_GPU_UNROLL
 		for (int j = 0; j < TSR_CUDA_UNIT; j++)
 			mma::add(own->o + (half * TSR_CUDA_UNIT + j) * 4, p,
