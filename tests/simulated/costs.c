@@ -4,7 +4,7 @@
  *
  *     costs MACHINE put BLOCKS BYTES | ping ROUNDS | product K | stuck | until |
  *                   beside DEADLINE_NS BYTES | spin
- *     costs MACHINE table ROWS: how many words of a table are right behind a copy
+ *     costs MACHINE table ROWS 0 | 1: how many words are right behind a put, or one to all
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -105,8 +105,12 @@ enum { TABLE_COLS = 64, TABLE_MOST = 4096 };
 
 TSR_KERNEL(costs_table, costs_args_t, a)
 {
-	tsr_put_2d(block, tsr_view(a->to, TSR_I32, a->rounds, TABLE_COLS, TABLE_COLS),
-		   tsr_view(a->from, TSR_I32, a->rounds, TABLE_COLS, TABLE_COLS), tsr_rank(block));
+	const tsr_view_t to = tsr_view(a->to, TSR_I32, a->rounds, TABLE_COLS, TABLE_COLS),
+			 from = tsr_view(a->from, TSR_I32, a->rounds, TABLE_COLS, TABLE_COLS);
+	if (a->bytes == 0)
+		tsr_put_2d(block, to, from, tsr_rank(block));
+	else
+		tsr_put_all_2d(block, to, from);
 }
 
 static int run_table(tsr_world_t *world, costs_args_t *args)

@@ -5,4 +5,7 @@
 #include "cpuemu/dev/memory/explored.h"
 #include "model/perf/sim/sim.h"
 
+/** Whether a view is of integers: kernels act on what they find in it. */
+bool sim_is_table(tsr_view_t view);
+
 #endif

@@ -33,7 +33,10 @@ void __wrap_tsr_put_all(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP voi
 void __wrap_tsr_put_all_2d(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src)
 {
 	sim_copies_t copies = {0};
-	tsr_cpu_exploration(coop)->running->copies = &copies;
+	sim_task_t *self = tsr_cpu_exploration(coop)->running;
+	self->copies = &copies;
+	self->copies_table = sim_is_table(src);
 	__real_tsr_put_all_2d(coop, dst, src);
+	self->copies_table = false;
 	make_copies(coop, &copies);
 }
