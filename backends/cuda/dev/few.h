@@ -10,10 +10,11 @@
  * long as the queries have the same; of a value one column each of eight blocks.
  * Lines of 128 bytes are pulled to lines of shared memory, in which units change
  * places by key so that reading lanes meet in no bank. A pull that spreads a line
- * over shared memory, in the layout of registers, has 3.4 TB/s of an H200's
- * memory; this one has 4.5. Only lanes of a warp read what others have pulled, so
- * no barrier is in the loop. Of 192 KiB in shared memory two thirds or more are on
- * their way at any time; memory of 4 TB/s needs some 30 KB a multiprocessor.
+ * over shared memory, in the layout of registers, reads 3.4 TB/s of an H200; one
+ * that does not reads 4.5 (docs/performance.md). Only lanes of a warp read what
+ * others have pulled, so no barrier is in the loop. Of 192 KiB in shared memory two
+ * thirds or more are on their way at any time; memory of 4 TB/s needs some 30 KB a
+ * multiprocessor.
  *
  * Source: Flash-Decoding (Dao et al., 2023).
  */
