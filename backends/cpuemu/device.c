@@ -19,6 +19,20 @@ static int usable_cpus(void)
 	return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+/**
+ * A rank's part of the processors. On one node at least two: one block runs
+ * while another one waits. Between nodes messages need a processor meanwhile.
+ */
+static int parallel_blocks(const tsr_host_t *host, int cpus, int resident)
+{
+	int ranks = 0;
+	for (int r = 0; r < host->size; r++)
+		ranks += !tsr_host_is_far(host, r);
+	const int least = ranks == host->size ? 2 : 1,
+		  blocks = cpus / ranks < least ? least : cpus / ranks;
+	return blocks < resident ? blocks : resident;
+}
+
 static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_out)
 {
 	tsr_options_t options;
@@ -36,6 +50,8 @@ static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_ou
 	snprintf(device->props.name, sizeof device->props.name, "CPU emulator");
 	device->props.ordinal = -1;
 	device->props.resident_blocks = options.resident_blocks;
+	device->props.parallel_blocks =
+		parallel_blocks(host, device->env.cpus, options.resident_blocks);
 	device->props.workers_per_block = options.max_workers;
 	device->props.shared_bytes = options.shared_bytes;
 	pthread_mutex_init(&device->lock, NULL);

@@ -236,5 +236,6 @@ void tsr_cpu_explore_open(tsr_device_t *device)
 	(void)tsr_openblas_prepare(); /* schedules are forked from this process */
 	device->props.resident_blocks =
 		tsr_exploration_room(tsr_cpu_explored(device), device->props.resident_blocks);
+	device->props.parallel_blocks = device->props.resident_blocks;
 	tsr_exploration_residency(tsr_cpu_explored(device), device->env.rank, tell_unbegun, device);
 }

@@ -16,6 +16,7 @@ void tsr_gpu_props_fill(tsr_gpu_t *gpu)
 {
 	/* One block a multiprocessor is what every kernel that can be launched at all has. */
 	gpu->props.resident_blocks = gpu->sms;
+	gpu->props.parallel_blocks = gpu->sms;
 	gpu->props.workers_per_block = TSR_GPU_MAX_WORKERS;
 	gpu->props.shared_bytes = gpu->block_shared_bytes - PORT_SHARED_BYTES;
 }

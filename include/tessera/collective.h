@@ -22,8 +22,8 @@ typedef struct tsr_collective_state tsr_collective_state_t;
  *               of that team: as often and in the same order on all. Returns
  *               without waiting for the collective. It is one launch of a kernel
  *               of the library's, with at most half of the blocks that the
- *               device holds at a time. A captured or repeated launch may repeat
- *               it.
+ *               device holds at a time, and no more than run at the same time.
+ *               A captured or repeated launch may repeat it.
  *   Tensors:    in the heap, of one dtype. What other ranks reach has the same
  *               address and strides on all: `dst` where ranks send to each
  *               other, and `src` where they read. A dimension is split as

@@ -103,6 +103,10 @@ typedef struct tsr_device_props {
 	/* K of the tiles of 16-bit elements for which tsr_gemm uses matrix units; 0: no K is better
 	 * than another */
 	int tile_depth;
+	/* of the resident blocks, how many run at the same time: on a GPU all; on the emulator,
+	 * where ranks share processors, this rank's part of them, but at least 2 (1 between nodes)
+	 */
+	int parallel_blocks;
 } tsr_device_props_t;
 
 /**

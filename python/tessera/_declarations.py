@@ -32,7 +32,8 @@ class DeviceProps(ctypes.Structure):
     _fields_ = [
         ("size", ctypes.c_size_t), ("name", ctypes.c_char * 64), ("ordinal", ctypes.c_int),
         ("resident_blocks", ctypes.c_int), ("workers_per_block", ctypes.c_int),
-        ("shared_bytes", ctypes.c_size_t), ("tile_depth", ctypes.c_int)
+        ("shared_bytes", ctypes.c_size_t), ("tile_depth", ctypes.c_int),
+        ("parallel_blocks", ctypes.c_int)
     ]
 
 

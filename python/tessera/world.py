@@ -30,6 +30,7 @@ class Device(NamedTuple):
     workers_per_block: int
     shared_bytes: int
     tile_depth: int
+    parallel_blocks: int
 
 
 class HeapUsage(NamedTuple):
@@ -84,7 +85,7 @@ class World:
         call("tsr_world_device", self.handle, ctypes.byref(props))
         return Device(
             props.name.decode(), props.ordinal, props.resident_blocks, props.workers_per_block,
-            props.shared_bytes, props.tile_depth
+            props.shared_bytes, props.tile_depth, props.parallel_blocks
         )
 
     def node_of(self, rank: int) -> int:

@@ -144,8 +144,8 @@ static int64_t bytes_of(const tsr_matrices_t *m)
 }
 
 /**
- * As many blocks as have something to do, and half of what the device holds: a
- * collective on another stream has room, too.
+ * As many blocks as have something to do and can run at the same time, and half
+ * of what the device holds: a collective on another stream has room, too.
  */
 static int blocks_for(const call_t *c)
 {
@@ -153,9 +153,11 @@ static int blocks_for(const call_t *c)
 	tsr_device_props_t props = {.size = sizeof props};
 	const int64_t to = bytes_of(&c->to), from = bytes_of(&c->from);
 	int64_t blocks = (to > from ? to : from) / BLOCK_BYTES;
-	if (tsr_world_device(c->stream->world, &props) == TSR_OK &&
-	    blocks > props.resident_blocks / 2)
-		blocks = props.resident_blocks / 2;
+	if (tsr_world_device(c->stream->world, &props) == TSR_OK) {
+		const int half = props.resident_blocks / 2,
+			  most = half < props.parallel_blocks ? half : props.parallel_blocks;
+		blocks = blocks < most ? blocks : most;
+	}
 	return blocks > 1 ? (int)blocks : 1;
 }
 

@@ -37,6 +37,7 @@ tsr_status_t __wrap_tsr_world_device(const tsr_world_t *world, tsr_device_props_
 	snprintf(props->name, sizeof props->name, "%s, simulated",
 		 kind->device[0] ? kind->device[0] : kind->name);
 	props->resident_blocks = (int)kind->multiprocessors;
+	props->parallel_blocks = props->resident_blocks;
 	props->workers_per_block = WORKERS;
 	props->shared_bytes = (size_t)kind->shared_memory * 1024;
 	props->tile_depth = sim_tile_depth(&sim_machine);

@@ -58,6 +58,7 @@ Test(hip, devices_are_counted_and_taken_in_turn)
 	cr_expect_eq(hip->device->properties(rank.device, &props), TSR_OK);
 	cr_assert_str_eq(props.name, "fake GPU 1 (gfx942)");
 	cr_expect_eq(props.resident_blocks, FAKE_SMS);
+	cr_expect_eq(props.parallel_blocks, FAKE_SMS);
 	cr_expect_eq(fake->current, 0, "the program's device is given back");
 	hip->device->close(rank.device);
 }

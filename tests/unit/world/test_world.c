@@ -1,4 +1,5 @@
 /* The host API of a world: queries, collectives, streams and events, and the end. */
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,6 +14,15 @@ static void begin(const char *environment)
 	set_environment(environment);
 }
 
+/** Of the ranks of one node, each one's part, but at least two blocks. */
+static int share_of_processors(int ranks, int resident)
+{
+	cpu_set_t set;
+	const int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1,
+		  share = cpus / ranks < 2 ? 2 : cpus / ranks;
+	return share < resident ? share : resident;
+}
+
 static int queries(tsr_world_t *world, int argc, char **argv)
 {
 	tsr_device_props_t props = {.size = sizeof props};
@@ -25,6 +35,7 @@ static int queries(tsr_world_t *world, int argc, char **argv)
 	CHECK(props.resident_blocks == 7 && props.workers_per_block == 8 &&
 	      props.shared_bytes == 228 * 1024);
 	CHECK(props.ordinal == -1);
+	CHECK(props.parallel_blocks == share_of_processors(size, props.resident_blocks));
 	CHECK(tsr_world_device(world, NULL) == TSR_ERR_ARGUMENT);
 	return 0;
 }
