@@ -81,18 +81,19 @@ TSR_FN size_t tsr_collect_bytes(int64_t rows, int64_t cols, int32_t dtype)
 TSR_FN tsr_wait_result_t tsr_collect_enter_flat(tsr_collect_t *c)
 {
 	tsr_coop_t *block = c->block;
-	tsr_wait_result_t how = TSR_WAIT_OK;
+	tsr_wait_result_t how;
 	/* READY of src and RETIRED of dst. Partner: the waits below on every rank. Litmus:
 	 * MP.count.diffGPU-sss, LB.retired.diffGPU-ss. */
 	tsr_signal_all(block, tsr_gather_count(c->counts, TSR_GATHER_RETIRED(tsr_rank(block))),
 		       tsr_gather_share(block), TSR_SIGNAL_ADD);
-	for (int i = 0; i < tsr_size(block) && how == TSR_WAIT_OK; i++) {
-		const int from = tsr_peer(block, i);
+	int next = 0;
+	do { /* a team has a rank */
+		const int from = tsr_peer(block, next);
 		/* Partner: the signal above, of all blocks of `from`. Litmus:
 		 * MP.count.diffGPU-sss, LB.retired.diffGPU-ss. */
 		how = tsr_wait(block, tsr_gather_count(c->counts, TSR_GATHER_RETIRED(from)),
 			       c->target, from);
-	}
+	} while (++next < tsr_size(block) && how == TSR_WAIT_OK);
 	return how;
 }
 
@@ -114,18 +115,19 @@ TSR_FN tsr_wait_result_t tsr_collect_enter(tsr_collect_t *c)
 TSR_FN tsr_wait_result_t tsr_collect_leave_flat(tsr_collect_t *c)
 {
 	tsr_coop_t *block = c->block;
-	tsr_wait_result_t how = TSR_WAIT_OK;
+	tsr_wait_result_t how;
 	/* READY of dst and RETIRED of src. Partner: the waits below on every rank. Litmus:
 	 * MP.mcast.diffGPU-sss, LB.retired.diffGPU-ss. */
 	tsr_signal_all(block, tsr_gather_count(c->counts, TSR_GATHER_READY(tsr_rank(block))),
 		       tsr_gather_share(block), TSR_SIGNAL_ADD);
-	for (int i = 0; i < tsr_size(block) && how == TSR_WAIT_OK; i++) {
-		const int from = tsr_peer(block, i);
+	int next = 0;
+	do { /* a team has a rank */
+		const int from = tsr_peer(block, next);
 		/* Partner: the signal above, of all blocks of `from`. Litmus:
 		 * MP.count.diffGPU-sss, LB.retired.diffGPU-ss. */
 		how = tsr_wait(block, tsr_gather_count(c->counts, TSR_GATHER_READY(from)),
 			       c->target, from);
-	}
+	} while (++next < tsr_size(block) && how == TSR_WAIT_OK);
 	return how;
 }
 
