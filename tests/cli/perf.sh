@@ -36,6 +36,16 @@ for placement in process thread; do
 		seen "all-gather on $ranks as $placement: two lines a size" \
 			'^ +[0-9]+ +[0-9]+ +f32 .* 0 .*(in|out of) place(, .*disturbed)?$' 6
 	done
+	for operation in all-reduce reduce-scatter all-to-all broadcast reduce gather scatter; do
+		for ranks in 1 3 8; do
+			prints "$operation on $ranks as $placement" '^# wrong elements: 0 \(ok\)$' \
+				tessera perf $operation \
+				-n $ranks --placement $placement -b 60 -e 4K -f 8 -V 2 $few
+		done
+		[ $operation = all-to-all ] && lines=3 || lines=6
+		seen "$operation as $placement: a line a size, and one in place" \
+			'^ +[0-9]+ +[0-9]+ +f32 .* 0 .*(in|out of) place(, .*disturbed)?$' $lines
+	done
 	for ranks in 1 3 8; do
 		prints "atomic on $ranks as $placement" '^ .* 0 .*all ranks at' \
 			tessera perf atomic -n $ranks --placement $placement $few
@@ -73,8 +83,23 @@ assert [(row['what'], row['size_bytes'], row['count'], row['wrong']) for row in 
 assert all(abs(row['busbw_gbps'] - row['algbw_gbps'] / 2) < 1e-6 for row in rows)
 " 2>"$TAP_FILES/err"
 verdict $? "busbw is (n - 1) / n of algbw"
+for rate in all-reduce:6/4 reduce-scatter:3/4 all-to-all:3/4 broadcast:1 reduce:1 gather:3/4 \
+	scatter:3/4; do
+	for type in i8 u8 f16 bf16 f64; do
+		prints "${rate%%:*} of $type" '0 \(ok\)' tessera perf ${rate%%:*} -n 4 -b 4008 -e 4008 \
+			-d $type --json "$json.rate" $few
+	done
+	python3 -c "
+import json
+for row in json.load(open('$json.rate'))['rows']:
+    assert abs(row['busbw_gbps'] / row['algbw_gbps'] - ${rate#*:}) < 1e-3, row
+" 2>"$TAP_FILES/err"
+	verdict $? "busbw of ${rate%%:*} is ${rate#*:} of algbw"
+done
+refuses "a sum that there is not" 2 'give -d i32' tessera perf all-reduce -d i64
+prints "what sums move, though" '0 \(ok\)' tessera perf broadcast -d i64 -b 64 -e 64 $few
 try tessera perf all-gather -V 60000 -b 8 -e 8 $few
-[ "$code" -eq 1 ] && grep -q '^tessera: -V 60000: the blocks of an all-gather wait for each other' \
+[ "$code" -eq 1 ] && grep -q '^tessera: -V 60000: the blocks of a collective wait for each other' \
 	"$TAP_FILES/err"
 verdict $? "more blocks than find room are refused" "exit code $code"
 for pair in 'put:rank 0 stores to rank 1' 'get:rank 0 loads from rank 1' \
@@ -82,7 +107,7 @@ for pair in 'put:rank 0 stores to rank 1' 'get:rank 0 loads from rank 1' \
 	prints "${pair%%:*} on 8 says which ranks" "^# ${pair#*:}; the other ranks wait\$" \
 		tessera perf ${pair%%:*} -n 8 -b 8 -e 8 $few
 done
-for operation in put get copy atomic barrier all-gather; do
+for operation in put get copy atomic barrier all-reduce broadcast reduce all-gather; do
 	prints "$operation on 1 says that nothing crosses a link" \
 		'^# rank 0 is alone: nothing crosses a link' \
 		tessera perf $operation -n 1 -b 64K -e 64K --json "$json.alone" $few
@@ -147,7 +172,7 @@ case ${BUILD-} in
 *asan | *tsan) skip "a disturbed machine" "a sanitizer's runtime must be the first library" ;;
 *)
 	for operation in put get copy load store put-signal marked atomic signal barrier \
-		all-gather; do
+		all-gather all-to-all reduce; do
 		disturbs $operation
 	done
 	disturbs signal

@@ -91,9 +91,10 @@ def _sources():
 INTERPRETERS = "litmus_run_"
 
 
-# Kernels with this in their name take words that carry their own flag (tsr_take_marked). They go on
-# without acquiring: what they look at is all that they are told.
-MARKED = "marked"
+# Kernels with such a name take words that carry their own flag (tsr_take_marked), and so do
+# collectives in one step. They go on without acquiring: what they look at is all that they are
+# told.
+MARKED = re.compile("marked|(all_to_all|all_reduce|reduce_scatter)$")
 
 
 def is_shipped(unit):

@@ -52,36 +52,6 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static const char *const op_names[] = {"put",    "get",        "copy",       "load",
-				       "store",  "put-signal", "marked",     "atomic",
-				       "signal", "barrier",    "all-gather", NULL};
-
-const char *perf_op_name(perf_op_t op)
-{
-	return op_names[op];
-}
-
-bool perf_op_moves(perf_op_t op)
-{
-	return op == PERF_PUT || op == PERF_GET || op == PERF_COPY || perf_op_tiles(op);
-}
-
-bool perf_op_tiles(perf_op_t op)
-{
-	return op == PERF_LOAD || op == PERF_STORE;
-}
-
-bool perf_op_sized(perf_op_t op)
-{
-	return perf_op_moves(op) || op == PERF_PUT_SIGNAL || op == PERF_MARKED ||
-	       op == PERF_ALL_GATHER;
-}
-
-bool perf_op_blocks(perf_op_t op)
-{
-	return perf_op_moves(op) || op == PERF_ALL_GATHER;
-}
-
 static const char *const scope_names[] = {[PERF_SCOPE_SYSTEM] = "system",
 					  [PERF_SCOPE_DEVICE] = "device",
 					  [PERF_SCOPE_BLOCK] = "block",
@@ -108,71 +78,6 @@ static const char *const atomic_names[] = {
 const char *perf_atomic_name(perf_atomic_t atomic)
 {
 	return atomic_names[atomic];
-}
-
-void perf_op_pair(const perf_options_t *options, int ranks, char *text, size_t text_bytes)
-{
-	const perf_op_t op = options->op;
-	const char *rest = ranks > 2 ? "; the other ranks wait" : "";
-
-	if (options->pairs) {
-		snprintf(text, text_bytes, "every rank with every rank, the other ranks wait");
-		return;
-	}
-	if (op == PERF_SIGNAL && options->scope != PERF_SCOPE_SYSTEM) {
-		snprintf(text, text_bytes, "between two %s of rank 0%s",
-			 options->scope == PERF_SCOPE_DEVICE ? "blocks" : "workers of a block",
-			 ranks > 1 ? "; the other ranks wait" : "");
-		return;
-	}
-	if (ranks == 1) {
-		snprintf(text, text_bytes,
-			 "rank 0 is alone: nothing crosses a link, and there is no bus bandwidth");
-		return;
-	}
-	switch (op) {
-	case PERF_PUT:
-	case PERF_STORE:
-		snprintf(text, text_bytes, "rank 0 stores to rank %d%s", 1 % ranks, rest);
-		break;
-	case PERF_LOAD:
-	case PERF_GET:
-		snprintf(text, text_bytes, "rank 0 loads from rank %d%s", 1 % ranks, rest);
-		break;
-	case PERF_COPY:
-		snprintf(text, text_bytes, "rank 0 copies from rank %d to rank %d%s", 1 % ranks,
-			 2 % ranks, rest);
-		break;
-	case PERF_SIGNAL:
-	case PERF_PUT_SIGNAL:
-	case PERF_MARKED:
-		snprintf(text, text_bytes, "between ranks 0 and 1%s", rest);
-		break;
-	case PERF_ATOMIC:
-		snprintf(text, text_bytes, "rank 0 at rank %d's word, then all ranks at rank 0's",
-			 1 % ranks);
-		break;
-	default:
-		snprintf(text, text_bytes, "all ranks, each with each");
-	}
-}
-
-static int parse_op(const char *text, perf_op_t *op_out)
-{
-	for (int i = 0; op_names[i]; i++) {
-		if (strcmp(op_names[i], text) == 0) {
-			*op_out = (perf_op_t)i;
-			return TOOL_OK;
-		}
-	}
-	const char *near = tsr_nearest_name(text, op_names);
-	if (near)
-		return tool_misuse("perf", "unknown operation '%s'; did you mean '%s'?", text,
-				   near);
-	return tool_misuse("perf",
-			   "unknown operation '%s'; there are put, get, copy, load, store, "
-			   "put-signal, marked, atomic, signal, barrier and all-gather",
-			   text);
 }
 
 static int parse_scope(const char *text, perf_scope_t *scope_out)
@@ -445,6 +350,9 @@ static int check_words(perf_options_t *options)
 		return tool_misuse("perf", "--op is for the operation atomic");
 	if (options->op == PERF_ATOMIC && !options->atomics)
 		options->atomics = 1u << PERF_ADD;
+	if (perf_op_sums(options->op) && options->dtype == TSR_I64)
+		return tool_misuse("perf", "%s of i64, which no collective sums: give -d i32",
+				   perf_op_name(options->op));
 	if (perf_op_tiles(options->op) && options->dtype != TSR_F32)
 		return tool_misuse("perf", "%s moves tiles of f32: leave -d away",
 				   perf_op_name(options->op));
@@ -499,10 +407,8 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 			return misused;
 	}
 	if (optind >= argc)
-		return tool_misuse("perf",
-				   "which operation? There are put, get, copy, load, store, "
-				   "put-signal, marked, atomic, signal, barrier and all-gather");
-	int misused = parse_op(argv[optind], &options.op);
+		return perf_op_misused(NULL);
+	int misused = perf_op_parse(argv[optind], &options.op);
 	if (!misused && optind + 1 < argc)
 		misused = tool_misuse("perf", "unexpected argument '%s': one operation a run",
 				      argv[optind + 1]);

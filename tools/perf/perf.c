@@ -145,10 +145,9 @@ static tsr_status_t run_operation(perf_run_t *run)
 		return perf_run_atomic(run);
 	case PERF_BARRIER:
 		return perf_run_barrier(run);
-	case PERF_ALL_GATHER:
-		return perf_run_all_gather(run);
 	default:
-		return perf_run_move(run);
+		return perf_op_collects(run->options->op) ? perf_run_collective(run)
+							  : perf_run_move(run);
 	}
 }
 

@@ -20,7 +20,14 @@ typedef enum perf_op {
 	PERF_ATOMIC,
 	PERF_SIGNAL,
 	PERF_BARRIER,
-	PERF_ALL_GATHER
+	PERF_ALL_GATHER, /* from here on collectives */
+	PERF_ALL_REDUCE,
+	PERF_REDUCE_SCATTER,
+	PERF_ALL_TO_ALL,
+	PERF_BROADCAST,
+	PERF_REDUCE,
+	PERF_GATHER,
+	PERF_SCATTER
 } perf_op_t;
 
 /** signal: where the two sides of a ping-pong are. */
@@ -77,6 +84,18 @@ bool perf_op_moves(perf_op_t op);
 
 /** Whether the operation is load or store, which move tiles. */
 bool perf_op_tiles(perf_op_t op);
+
+/** Whether it is a collective: all blocks of all ranks take part. */
+bool perf_op_collects(perf_op_t op);
+
+/** Whether it sums elements. */
+bool perf_op_sums(perf_op_t op);
+
+/** Finds the operation of this name. TOOL_OK, or TOOL_MISUSED after one sentence. */
+int perf_op_parse(const char *text, perf_op_t *op_out);
+
+/** Says that `text` is no operation, or, if it is null, that none was given. TOOL_MISUSED. */
+int perf_op_misused(const char *text);
 
 /** Whether the operation has sizes. The others move one word each. */
 bool perf_op_sized(perf_op_t op);
@@ -145,7 +164,7 @@ typedef struct perf_row {
 	size_t size_bytes;
 	const char *type;
 	size_t type_bytes;
-	/* all-gather: the number of pieces that the size consists of, one of each rank; else 0 */
+	/* collectives: the number of pieces that the size consists of; 0 or 1: none */
 	int pieces;
 	/* bytes that a rank's link carries in one operation; 0: nothing leaves a rank */
 	size_t link_bytes;
@@ -313,7 +332,7 @@ tsr_status_t perf_run_put_signal(perf_run_t *run);
 tsr_status_t perf_run_marked(perf_run_t *run);
 tsr_status_t perf_run_atomic(perf_run_t *run);
 tsr_status_t perf_run_barrier(perf_run_t *run);
-tsr_status_t perf_run_all_gather(perf_run_t *run);
+tsr_status_t perf_run_collective(perf_run_t *run);
 
 /** Returns an error to the caller. */
 #define PERF_TRY(call_)                             \

@@ -223,14 +223,3 @@ TSR_KERNEL(perf_meeting, perf_barrier_args_t, a)
 	}
 	perf_count(block, a->missed, missed);
 }
-
-/* ------------------------------------------------------------------ all-gather */
-
-TSR_KERNEL_WIDE(perf_all_gather, perf_gather_args_t, a)
-{
-	int how = TSR_WAIT_OK;
-	for (uint64_t left = a->repeats; left > 0 && how == TSR_WAIT_OK; left--)
-		how = tsr_all_gather(block, a->dst, a->src, a->piece_bytes,
-				     (TSR_HEAP tsr_all_gather_state_t *)a->state);
-	perf_count(block, a->missed, how != TSR_WAIT_OK);
-}

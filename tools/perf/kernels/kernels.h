@@ -128,16 +128,25 @@ TSR_KERNEL_DECLARE(perf_barrier);
 TSR_KERNEL_DECLARE(perf_meeting);
 
 /**
- * all-gather: `piece_bytes` of each rank, `repeats` times, by all blocks. Every
- * time into the same memory.
+ * Collectives: `repeats` times, by all blocks, every time in the same memory. Each
+ * side is one row of elements.
  */
-typedef struct perf_gather_args {
-	TSR_HEAP void *dst, *src;  /* in place where src is my piece of dst */
-	TSR_HEAP void *state;      /* tsr_all_gather_state_t */
+typedef struct perf_collective_args {
+	tsr_view_t dst, src;
+	TSR_HEAP void *state; /* tsr_all_gather_state_t of perf_all_gather, else the other one */
 	TSR_HEAP uint64_t *missed; /* calls that did not end well are added here, of each block */
-	uint64_t piece_bytes, repeats;
-} perf_gather_args_t;
+	uint64_t src_bytes, repeats;
+} perf_collective_args_t;
+
+enum { PERF_ROOT = 0 };
 
 TSR_KERNEL_DECLARE(perf_all_gather);
+TSR_KERNEL_DECLARE(perf_all_to_all);
+TSR_KERNEL_DECLARE(perf_broadcast);
+TSR_KERNEL_DECLARE(perf_gather);
+TSR_KERNEL_DECLARE(perf_scatter);
+TSR_KERNEL_DECLARE(perf_all_reduce);
+TSR_KERNEL_DECLARE(perf_reduce);
+TSR_KERNEL_DECLARE(perf_reduce_scatter);
 
 #endif
