@@ -21,15 +21,17 @@ static int usable_cpus(void)
 
 /**
  * A rank's part of the processors. On one node at least two: one block runs
- * while another one waits. Between nodes messages need a processor meanwhile.
+ * while another one waits. Between nodes the thread that serves messages takes
+ * one of them.
  */
 static int parallel_blocks(const tsr_host_t *host, int cpus, int resident)
 {
 	int ranks = 0;
 	for (int r = 0; r < host->size; r++)
 		ranks += !tsr_host_is_far(host, r);
-	const int least = ranks == host->size ? 2 : 1,
-		  blocks = cpus / ranks < least ? least : cpus / ranks;
+	const bool far = ranks < host->size;
+	const int least = far ? 1 : 2, share = cpus / ranks - far,
+		  blocks = share < least ? least : share;
 	return blocks < resident ? blocks : resident;
 }
 
