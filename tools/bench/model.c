@@ -2,133 +2,68 @@
  * --model: each pattern is simulated in the configuration that was measured, by
  * the program of `tessera sim`.
  */
-#include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "kernels/host/machine.h"
 #include "tools/bench/bench.h"
-#include "tools/sim/path.h"
+#include "tools/beside.h"
+#include "tools/child.h"
 
-enum { MOST_WORDS = 128, MOST_SECONDS = 120 };
-extern char **environ;
+enum { MOST_SECONDS = 120 };
 
 /** What a simulation says of a pattern. */
 typedef struct prediction {
 	double ns, moment_ns[BENCH_MOMENTS];
 } prediction_t;
 
-/** The command line of a simulation, whose words live as long as it. */
-typedef struct words {
-	char *argv[MOST_WORDS];
-	int argc;
-	char text[MOST_WORDS][BENCH_VALUE_TEXT];
-} words_t;
-
-static void add_word(words_t *words, const char *word)
-{
-	if (words->argc + 1 == MOST_WORDS)
-		return;
-	(void)snprintf(words->text[words->argc], BENCH_VALUE_TEXT, "%s", word);
-	words->argv[words->argc] = words->text[words->argc];
-	words->argv[++words->argc] = NULL;
-}
-
 /** All that was measured: the values of all parameters. */
-static void add_config(words_t *words, const workload_t *workload, const workload_config_t *config)
+static void add_config(tool_child_t *words, const workload_t *workload,
+		       const workload_config_t *config)
 {
-	char option[BENCH_VALUE_TEXT], value[BENCH_VALUE_TEXT];
-	add_word(words, "--pattern");
-	add_word(words, workload->pattern(config->pattern));
+	char value[BENCH_VALUE_TEXT];
+	tool_child_add(words, "--pattern");
+	tool_child_add(words, "%s", workload->pattern(config->pattern));
 	for (int i = 0; workload->params[i].name; i++) {
 		const workload_param_t *param = &workload->params[i];
 		(void)bench_value_text(param, &config->value[i], value);
 		if (param->least > 0 && strcmp(value, "0") == 0)
 			continue; /* the pattern has no such thing */
-		(void)snprintf(option, sizeof option, "--%s", param->name);
-		add_word(words, option);
-		add_word(words, value);
+		tool_child_add(words, "--%s", param->name);
+		tool_child_add(words, "%s", value);
 	}
-}
-
-/* ---------------------------------------------------------------- the simulation's process */
-
-/** Waits for its end, and ends it where it takes too long. */
-static bool ends_well(pid_t pid)
-{
-	const struct timespec look = {.tv_nsec = 5 * 1000 * 1000};
-	int how = 0;
-	for (long i = 0; i < MOST_SECONDS * 200L; i++) {
-		const pid_t ended = waitpid(pid, &how, WNOHANG);
-		if (ended == pid)
-			return WIFEXITED(how) && WEXITSTATUS(how) == 0;
-		if (ended < 0)
-			return false;
-		(void)nanosleep(&look, NULL);
-	}
-	(void)kill(pid, SIGKILL);
-	(void)waitpid(pid, &how, 0);
-	return false;
-}
-
-static bool run_program(const char *path, char **argv)
-{
-	posix_spawn_file_actions_t actions;
-	pid_t pid;
-	if (posix_spawn_file_actions_init(&actions) != 0)
-		return false;
-	(void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	(void)posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	const int error = posix_spawn(&pid, path, &actions, NULL, argv, environ);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	return error == 0 && ends_well(pid);
 }
 
 /** Reads what it has written. False: nothing. */
-static bool read_prediction(int fd, prediction_t *prediction_out)
+static bool read_prediction(const json_t *root, prediction_t *prediction_out)
 {
 	static const char *const keys[] = {[BENCH_FIRST_PRODUCT] = "first_product_ns",
 					   [BENCH_LAST_PRODUCT] = "last_product_ns",
 					   [BENCH_LAST_SEND] = "last_send_ns",
 					   [BENCH_LAST_WORKER] = "last_worker_ns"};
-	json_t *root = lseek(fd, 0, SEEK_SET) == 0 ? json_loadfd(fd, 0, NULL) : NULL;
 	json_t *row = json_array_get(json_object_get(root, "patterns"), 0);
 	json_t *traffic = json_object_get(row, "traffic");
 	prediction_out->ns = json_number_value(json_object_get(row, "median_ns"));
 	for (int m = 0; m < BENCH_MOMENTS; m++)
 		prediction_out->moment_ns[m] = json_number_value(json_object_get(traffic, keys[m]));
-	json_decref(root);
 	return prediction_out->ns > 0;
 }
 
 static bool simulate(const bench_session_t *session, const char *machine,
 		     const workload_config_t *config, prediction_t *prediction_out)
 {
-	char path[PATH_MAX], file[BENCH_VALUE_TEXT];
-	words_t words = {.argc = 0};
-	/* a file without a name, which the program inherits: nothing can be left of it */
-	const int fd = memfd_create("tessera-model", 0);
-	if (fd < 0)
-		return false;
-	(void)snprintf(file, sizeof file, "/proc/self/fd/%d", fd);
-	tool_sim_path(path);
-	add_word(&words, "sim");
-	add_word(&words, session->workload->name);
-	add_word(&words, "--machine");
-	add_word(&words, machine);
+	char path[PATH_MAX];
+	tool_child_t words = {.argc = 0};
+	tool_path_beside("tessera-sim", path);
+	tool_child_add(&words, "sim");
+	tool_child_add(&words, "%s", session->workload->name);
+	tool_child_add(&words, "--machine");
+	tool_child_add(&words, "%s", machine);
 	add_config(&words, session->workload, config);
-	add_word(&words, "--json");
-	add_word(&words, file);
-	const bool good = run_program(path, words.argv) && read_prediction(fd, prediction_out);
-	(void)close(fd);
+	json_t *root = tool_child_json(&words, path, MOST_SECONDS, NULL, 0);
+	const bool good = read_prediction(root, prediction_out);
+	json_decref(root);
 	return good;
 }
 

@@ -8,15 +8,15 @@
 #include <unistd.h>
 
 #include "tessera/program.h"
+#include "tools/beside.h"
 #include "tools/commands.h"
-#include "tools/sim/path.h"
 #include "tools/usage.h"
 
 int tsr_cmd_sim(int argc, char **argv)
 {
 	char path[PATH_MAX];
 	(void)argc;
-	tool_sim_path(path);
+	tool_path_beside("tessera-sim", path);
 	execv(path, argv);
 	(void)tsr_error(TSR_ERR_NOT_FOUND,
 			"cannot start %s: %s; build or install it with this command", path,
