@@ -33,6 +33,7 @@
 	FIGURE(memory_latency, "ns", "time of a load from own memory")                          \
 	FIGURE(block_memory_rate, "GB/s", "rate of one block's accesses to own memory")         \
 	FIGURE(launch, "us", "from a kernel's end to the next one's begin on its stream")       \
+	FIGURE(cores, "1", "processors that the blocks of all ranks share; not on GPUs")        \
 	/* Links and signals */                                                                 \
 	FIGURE(link_pair, "GB/s", "rate of stores to one peer")                                 \
 	FIGURE(link_all, "GB/s", "rate of stores to three peers, if all devices do so")         \

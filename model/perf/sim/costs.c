@@ -26,6 +26,12 @@ static int pair_of(const tsr_exploration_t *sim, int from, int to)
 	return sim->size * RESOURCES + from * sim->size + to;
 }
 
+/* The last one is of the machine: the processors that the blocks of all ranks share. */
+static int processors_of(const sim_machine_t *machine, int size)
+{
+	return size * RESOURCES + (is_mesh(machine, size) ? size * size : 0);
+}
+
 /* The figures have 10^9 bytes a second, which are bytes in a nanosecond. */
 sim_flows_t *sim_links_create(const sim_machine_t *machine, int size)
 {
@@ -34,7 +40,7 @@ sim_flows_t *sim_links_create(const sim_machine_t *machine, int size)
 			   : size > 2          ? kind->link_all
 					       : kind->link_pair;
 	const int pairs = is_mesh(machine, size) ? size * size : 0;
-	double rates[TSR_MAX_RANKS * RESOURCES + MOST_PAIRED * MOST_PAIRED];
+	double rates[TSR_MAX_RANKS * RESOURCES + MOST_PAIRED * MOST_PAIRED + 1];
 	for (int r = 0; r < size; r++) {
 		rates[resource_of(r, MEMORY)] = kind->memory_rate;
 		rates[resource_of(r, EGRESS)] = out;
@@ -42,7 +48,8 @@ sim_flows_t *sim_links_create(const sim_machine_t *machine, int size)
 	}
 	for (int pair = 0; pair < pairs; pair++)
 		rates[size * RESOURCES + pair] = kind->link_pair;
-	return sim_flows_create(rates, size * RESOURCES + pairs);
+	rates[processors_of(machine, size)] = kind->cores;
+	return sim_flows_create(rates, size * RESOURCES + pairs + 1);
 }
 
 int sim_rank_at(const tsr_exploration_t *sim, const void *address)
@@ -68,11 +75,12 @@ double sim_cycles(const tsr_exploration_t *sim, double cycles)
 double sim_product_ns(const tsr_exploration_t *sim, double products, int element_bytes, int depth)
 {
 	/* tiles that the device is not fast at, and elements of more bytes, go through other
-	 * instructions: many times slower, whose rates are not measured */
+	 * instructions: many times slower, whose rates are not measured; processors multiply all
+	 * elements as f32 */
 	enum { SLOW_TILES = 8, SLOW_ELEMENTS = 16 };
 	const double width = sim->machine.kind.tensor_width;
 	double slower = depth < sim_tile_depth(&sim->machine) ? SLOW_TILES : 1;
-	if (element_bytes > 2)
+	if (element_bytes > 2 && !(sim->machine.kind.cores > 0))
 		slower = SLOW_ELEMENTS;
 	return sim_cycles(sim, 2 * products * slower / width);
 }
@@ -100,6 +108,13 @@ static void demand_link(const tsr_exploration_t *sim, sim_ask_t *ask, int from, 
 	demand(ask, resource_of(to, INGRESS), weight);
 	if (is_mesh(&sim->machine, sim->size))
 		demand(ask, pair_of(sim, from, to), weight);
+}
+
+/** A block that goes as fast as it can takes a processor, where blocks share them. */
+static void demand_processor(const tsr_exploration_t *sim, sim_ask_t *ask)
+{
+	if (sim->machine.kind.cores > 0)
+		demand(ask, processors_of(&sim->machine, sim->size), 1 / ask->most);
 }
 
 /** How fast one block moves bytes, or a copy engine. */
@@ -145,6 +160,7 @@ void sim_move(tsr_exploration_t *sim, int from, int to, double bytes)
 	if (from >= 0 && !self->is_engine)
 		self->now_ns +=
 			(far_read ? kind->link_latency : kind->memory_latency) * self->latency_part;
+	demand_processor(sim, &ask);
 	sim_flow(sim, &ask, bytes);
 	if (to >= 0)
 		self->drained_ns = fmax(self->drained_ns,
@@ -176,6 +192,7 @@ void sim_copy_to_all(tsr_exploration_t *sim, const sim_copies_t *copies)
 	demand(&ask, resource_of(self->who.rank, MEMORY), 1);
 	demand_links(sim, &ask, copies->ranks, copies->count);
 	self->now_ns += kind->memory_latency * self->latency_part;
+	demand_processor(sim, &ask);
 	sim_flow(sim, &ask, copies->bytes);
 	self->drained_ns = fmax(self->drained_ns, self->now_ns + kind->link_latency / 2);
 }
@@ -204,5 +221,6 @@ void sim_multiply(tsr_exploration_t *sim, const sim_work_t *work)
 	demand(&ask, resource_of(me, MEMORY), work->memory_bytes / ns);
 	if (work->beside_sending)
 		ask.most *= 1 - kind->send_loss;
+	demand_processor(sim, &ask);
 	sim_flow(sim, &ask, ns);
 }

@@ -1,6 +1,9 @@
 #include "model/perf/sim/machine.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -9,6 +12,7 @@
 
 #include "src/base/error.h"
 #include "tessera/world.h"
+#include "tools/input.h"
 
 typedef struct figure {
 	const char *name, *unit, *meaning;
@@ -76,9 +80,80 @@ static const char *number_behind(const char *name, const char *kind)
 	return kind[length - 1] == 'x' ? name + length : NULL;
 }
 
+/** The figures of a machine's file; what it does not know is 0. */
+static tsr_status_t read_figures(const char *path, json_t *told, machine_t *kind)
+{
+	for (int i = 0; i < FIGURES; i++) {
+		const json_t *figure = json_object_get(told, figures[i].name),
+			     *value = json_object_get(figure, "value");
+		if (value && !json_is_null(value) &&
+		    !(json_is_number(value) && json_number_value(value) >= 0))
+			return tsr_error(TSR_ERR_CONFIG, "%s: %s is no number of %s from 0 on",
+					 path, figures[i].name, figures[i].unit);
+		*value_of(kind, &figures[i]) = json_number_value(value);
+	}
+	return TSR_OK;
+}
+
+/** A backend's name as long as the program runs: that of a kind. Null: there is no such backend. */
+static const char *backend_called(const char *name)
+{
+	for (int i = 0; i < machine_count && name; i++)
+		if (strcmp(machine_table[i].backend, name) == 0)
+			return machine_table[i].backend;
+	return NULL;
+}
+
+/* The name in the last file that was read. */
+static char kind_of_file[48];
+
+/** `path` up to its comma: a file that tessera calibrate wrote. */
+static tsr_status_t read_file(const char *path, int devices, sim_machine_t *machine_out)
+{
+	json_error_t error;
+	FILE *file = tool_fopen_input(path);
+	json_t *root = file ? json_loadf(file, 0, &error) : NULL;
+	const char *name = json_string_value(json_object_get(root, "name")),
+		   *backend = backend_called(json_string_value(json_object_get(root, "backend")));
+	tsr_status_t status;
+	if (file)
+		(void)fclose(file);
+	if (!file)
+		status = tsr_error(TSR_ERR_CONFIG, "cannot read %s: %s", path, strerror(errno));
+	else if (!name || !backend)
+		status = tsr_error(TSR_ERR_CONFIG,
+				   "%s is no machine's file: tessera calibrate writes one", path);
+	else {
+		snprintf(kind_of_file, sizeof kind_of_file, "%s", name);
+		*machine_out = (sim_machine_t){.kind = {.name = kind_of_file, .backend = backend},
+					       .devices = devices};
+		snprintf(machine_out->name, sizeof machine_out->name, "%.32s,%d", name, devices);
+		status = read_figures(path, json_object_get(root, "figures"), &machine_out->kind);
+	}
+	json_decref(root);
+	return status;
+}
+
+/** "FILE.json,N". False: it is none. */
+static bool is_file(const char *name, char *path_out, size_t bytes, int *devices_out)
+{
+	const char *comma = strrchr(name, ',');
+	char *end = NULL;
+	const long devices = comma ? strtol(comma + 1, &end, 10) : 0;
+	if (!end || end == comma + 1 || *end || devices < 1 || devices > TSR_MAX_RANKS ||
+	    (size_t)(comma - name) >= bytes)
+		return false;
+	snprintf(path_out, bytes, "%.*s", (int)(comma - name), name);
+	*devices_out = (int)devices;
+	return true;
+}
+
 tsr_status_t sim_machine_find(const char *name, sim_machine_t *machine_out)
 {
-	char kinds[256];
+	char kinds[256], path[PATH_MAX];
+	int count;
+	if (is_file(name, path, sizeof path, &count))
+		return read_file(path, count, machine_out);
 	list_kinds(kinds, sizeof kinds);
 	for (int i = 0; i < machine_count; i++) {
 		const char *number = number_behind(name, machine_table[i].name);
@@ -94,7 +169,7 @@ tsr_status_t sim_machine_find(const char *name, sim_machine_t *machine_out)
 	}
 	return tsr_error(TSR_ERR_CONFIG,
 			 "no machine %s: name a kind (%s), an x, and 1 to %d devices, as in h200x8 "
-			 "and mi300x8",
+			 "and mi300x8; or a file, a comma, and how many: box.json,8",
 			 name, kinds, TSR_MAX_RANKS);
 }
 

@@ -15,8 +15,9 @@ typedef struct sim_machine {
 } sim_machine_t;
 
 /**
- * Finds a machine by its name: a kind, "x", and a number of devices. Errors:
- * TSR_ERR_CONFIG (no such kind).
+ * Finds a machine by its name: a kind, "x", and a number of devices; or the path
+ * of a machine's file, a comma, and that number. Errors: TSR_ERR_CONFIG (no such
+ * kind, or the file is none).
  */
 tsr_status_t sim_machine_find(const char *name, sim_machine_t *machine_out);
 

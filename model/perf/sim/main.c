@@ -20,6 +20,8 @@ typedef struct line {
 	char *argv[MOST_ARGUMENTS];
 	int argc;
 	bool has_iterations, has_warmup, tunes, prints;
+	const char *sets[MOST_ARGUMENTS]; /* values of --set */
+	int set_count;
 } line_t;
 
 static const char help[] =
@@ -31,7 +33,8 @@ static const char help[] =
 	"do takes as long as the machine's figures say. Nothing is computed.\n"
 	"\n"
 	"      --machine M       a kind of device, an x, and how many: h200x8 (default),\n"
-	"                        h100x2, mi300x8\n"
+	"                        h100x2, mi300x8, two-core-laptopx4; or a file that\n"
+	"                        'tessera calibrate' wrote, and how many: box.json,8\n"
 	"      --set FIGURE=VALUE\n"
 	"                        what if? Changes a figure of the machine, such as\n"
 	"                        link_pair=900GB/s\n"
@@ -50,6 +53,16 @@ static const char *const refused[] = {"-n",         "--ranks", "--verify",   "--
 				      "--nodes",    "--dump",  "--backend",  "--placement",
 				      "--net-rate", "-p",      "--net-delay"};
 
+/** Whether a word is this option; "--machine=VALUE" has its value with it. */
+static bool is_option(const char *word, const char *option, const char **value_out)
+{
+	const size_t length = strlen(option);
+	if (strncmp(word, option, length) != 0 || (word[length] && word[length] != '='))
+		return false;
+	*value_out = word[length] ? word + length + 1 : NULL;
+	return true;
+}
+
 /** Takes the option at `*i`, if it is one of the simulation's. 0: it is not; -1: misused. */
 static int take_option(int argc, char **argv, int *i, line_t *line)
 {
@@ -65,16 +78,22 @@ static int take_option(int argc, char **argv, int *i, line_t *line)
 					option);
 			return -1;
 		}
-	const bool machine = strcmp(option, "--machine") == 0, set = strcmp(option, "--set") == 0;
+	const char *value = NULL;
+	const bool machine = is_option(option, "--machine", &value),
+		   set = is_option(option, "--set", &value);
 	if (!machine && !set)
 		return 0;
-	if (*i + 1 == argc) {
+	if (!value && *i + 1 == argc) {
 		(void)tsr_error(TSR_ERR_CONFIG, "%s needs a value", option);
 		return -1;
 	}
-	++*i;
-	/* the machine first, wherever it stands: figures are set of it */
-	return set ? 1 : sim_machine_find(argv[*i], &sim_machine) == TSR_OK ? 1 : -1;
+	value = value ? value : argv[++*i];
+	if (machine)
+		return sim_machine_find(value, &sim_machine) == TSR_OK ? 1 : -1;
+	/* figures are set when the machine is known, wherever it stands */
+	if (line->set_count < MOST_ARGUMENTS)
+		line->sets[line->set_count++] = value;
+	return 1;
 }
 
 static bool read_line(int argc, char **argv, line_t *line)
@@ -96,9 +115,8 @@ static bool read_line(int argc, char **argv, line_t *line)
 		line->tunes = line->tunes || strcmp(argv[i], "--tune") == 0;
 		line->argv[line->argc++] = argv[i];
 	}
-	for (int i = 1; i + 1 < argc; i++)
-		if (strcmp(argv[i], "--set") == 0 &&
-		    sim_machine_set(&sim_machine, argv[i + 1]) != TSR_OK)
+	for (int i = 0; i < line->set_count; i++)
+		if (sim_machine_set(&sim_machine, line->sets[i]) != TSR_OK)
 			return false;
 	return true;
 }
