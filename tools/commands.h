@@ -6,6 +6,7 @@
 #define TESSERA_TOOLS_COMMANDS_H
 
 int tsr_cmd_bench(int argc, char **argv);
+int tsr_cmd_calibrate(int argc, char **argv);
 int tsr_cmd_cc(int argc, char **argv);
 int tsr_cmd_check(int argc, char **argv);
 int tsr_cmd_info(int argc, char **argv);

@@ -19,12 +19,13 @@ static const command_t commands[] = {
 	{"run", "start a program as a world of ranks", tsr_cmd_run},
 	{"bench", "run a workload in its patterns, verify it and time it", tsr_cmd_bench},
 	{"sim", "say what a workload should cost on a machine that need not be there", tsr_cmd_sim},
+	{"calibrate", "measure what this machine can do, for sim", tsr_cmd_calibrate},
 	{"perf", "measure puts, loads, stores, atomics, signals and collectives", tsr_cmd_perf},
 	{"litmus", "say which outcomes the memory model allows a litmus test", tsr_cmd_litmus},
 	{"check", "explore schedules of a program, and say which go wrong and why", tsr_cmd_check},
 	{"workload", "run a workload as a program, under run or check", tsr_cmd_workload},
 	{"info", "show backends, devices, kernels and settings", tsr_cmd_info},
-	{"cc", "compile programs and kernels for several backends into one executable", tsr_cmd_cc},
+	{"cc", "compile programs and kernels for several backends into one program", tsr_cmd_cc},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
@@ -37,7 +38,7 @@ static void print_help(void)
 	       "       tessera --version\n\n"
 	       "commands:\n");
 	for (int i = 0; i < COMMAND_COUNT; i++)
-		printf("  %-8s %s\n", commands[i].name, commands[i].summary);
+		printf("  %-9s %s\n", commands[i].name, commands[i].summary);
 	printf("\nExit code: 0 done and right; 1 failed; 2 misused.\n"
 	       "'tessera info settings' lists the settings.\n");
 }

@@ -17,7 +17,7 @@ import tap  # noqa: E402
 
 ROOT = os.path.realpath(os.path.join(HERE, "..", ".."))
 TESSERA = os.path.join(os.path.abspath(os.environ["BUILD"]), "tessera")
-COMMANDS = ("run", "bench", "sim", "perf", "litmus", "check", "info", "cc")
+COMMANDS = ("run", "bench", "sim", "calibrate", "perf", "litmus", "check", "info", "cc")
 WORKLOAD = "gemm-all-scatter"  # whose parameters the page of bench describes
 
 

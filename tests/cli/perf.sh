@@ -86,8 +86,8 @@ verdict $? "busbw is (n - 1) / n of algbw"
 for rate in all-reduce:6/4 reduce-scatter:3/4 all-to-all:3/4 broadcast:1 reduce:1 gather:3/4 \
 	scatter:3/4; do
 	for type in i8 u8 f16 bf16 f64; do
-		prints "${rate%%:*} of $type" '0 \(ok\)' tessera perf ${rate%%:*} -n 4 -b 4008 -e 4008 \
-			-d $type --json "$json.rate" $few
+		prints "${rate%%:*} of $type" '0 \(ok\)' tessera perf ${rate%%:*} -n 4 \
+			-b 4008 -e 4008 -d $type --json "$json.rate" $few
 	done
 	python3 -c "
 import json
