@@ -59,6 +59,8 @@ typedef struct workload_place {
 	const tsr_device_props_t *device; /* null: not known yet */
 	const struct machine *machine;    /* its figures (kernels/host/machine.h) */
 	int nodes;                        /* on which the ranks are; 0: one */
+	/* where choosing code records why it chooses (kernels/host/explain.h); null: nowhere */
+	struct explain *explain;
 } workload_place_t;
 
 /**
@@ -335,6 +337,12 @@ typedef struct workload {
 	 * for earlier runs, of all ranks. Collective.
 	 */
 	tsr_status_t (*reconfigure)(workload_run_t *run, const workload_config_t *config);
+	/**
+	 * From now on reconfigurations of `run` record in `explain` why they choose what they do;
+	 * null: nowhere. The record must outlive them. This rank alone. Null: the workload chooses
+	 * nothing.
+	 */
+	void (*explain)(workload_run_t *run, struct explain *explain);
 	/**
 	 * Starts one run after the earlier ones, and returns without waiting. Every rank makes the
 	 * call equally often.

@@ -156,6 +156,7 @@ const workload_t attention = {
 	.choose = choose,
 	.open = att_open,
 	.reconfigure = plan_reconfigure,
+	.explain = plan_explain,
 	.start = plan_start,
 	.sync = plan_sync,
 	.close = plan_close,

@@ -219,6 +219,7 @@ const workload_t collectives = {
 	.baseline = baseline,
 	.open = coll_open,
 	.reconfigure = plan_reconfigure,
+	.explain = plan_explain,
 	.start = plan_start,
 	.sync = plan_sync,
 	.close = plan_close,

@@ -50,6 +50,7 @@ static tsr_status_t decide(plan_t *plan)
 	tsr_device_props_t device;
 	workload_place_t place;
 	tsr_status_t status = machine_place(plan->world, &device, &place);
+	place.explain = plan->explain;
 	if (status == TSR_OK && asked.pattern == WORKLOAD_FASTEST && workload->fastest)
 		asked.pattern = workload->fastest(&asked, &place);
 	if (status == TSR_OK)
@@ -196,6 +197,11 @@ tsr_status_t plan_reconfigure(workload_run_t *run, const workload_config_t *conf
 	const tsr_status_t status = adapt(plan, next);
 	free(next);
 	return status;
+}
+
+void plan_explain(workload_run_t *run, explain_t *explain)
+{
+	plan_of(run)->explain = explain;
 }
 
 /* ------------------------------------------------------------ runs */

@@ -8,6 +8,7 @@
 #define KERNELS_HOST_PLAN_H
 
 #include "kernels/host/buffers.h"
+#include "kernels/host/explain.h"
 #include "kernels/host/machine.h"
 #include "kernels/host/streams.h"
 #include "kernels/host/variants.h"
@@ -31,6 +32,7 @@ typedef struct plan {
 	int rank, ranks;
 	workload_config_t config; /* everything is chosen */
 	const machine_t *machine; /* the figures of the rank's device */
+	explain_t *explain;       /* where choices are recorded; null: nowhere */
 	/* bit m: the caller brings matrix m of the workload to each run, and it has no buffer */
 	unsigned given;
 	/* the variant of the kernels */
@@ -108,6 +110,7 @@ tsr_status_t plan_start_on(workload_run_t *run, tsr_stream_t *stream);
 
 /* The other functions of a workload_t, which describes them. */
 tsr_status_t plan_reconfigure(workload_run_t *run, const workload_config_t *config);
+void plan_explain(workload_run_t *run, explain_t *explain);
 tsr_status_t plan_start(workload_run_t *run);
 tsr_status_t plan_compute(workload_run_t *run);
 tsr_status_t plan_sync(workload_run_t *run);
@@ -117,9 +120,9 @@ void plan_chosen(const workload_run_t *run, workload_config_t *config_out);
 tsr_view_t plan_view(const workload_run_t *run, int matrix);
 
 /** These functions, for the initialiser of a workload_t. */
-#define PLAN_FUNCTIONS                                                                        \
-	.reconfigure = plan_reconfigure, .start = plan_start, .compute = plan_compute,        \
-	.sync = plan_sync, .close = plan_close, .stream = plan_stream, .chosen = plan_chosen, \
-	.view = plan_view
+#define PLAN_FUNCTIONS                                                                          \
+	.reconfigure = plan_reconfigure, .explain = plan_explain, .start = plan_start,          \
+	.compute = plan_compute, .sync = plan_sync, .close = plan_close, .stream = plan_stream, \
+	.chosen = plan_chosen, .view = plan_view
 
 #endif

@@ -27,7 +27,7 @@ static tile_size_t chosen(int64_t m, int64_t n, int64_t k, tsr_dtype_t dtype, in
 					   .workers_per_block = 4,
 					   .shared_bytes = 227 << 10,
 					   .tile_depth = tile_depth};
-	const workload_place_t place = {ranks, &device, machine_find("cpuemu", "made up"), 1};
+	const workload_place_t place = {ranks, &device, machine_find("cpuemu", "made up"), 1, NULL};
 	gas_config_t config = {
 		.m = m, .n = n, .k = k, .dtype = dtype, .pattern = GAS_FUSED_SEQUENTIAL};
 	cr_assert_eq(gas_tile_choose(&config, &place), TSR_OK);
@@ -67,7 +67,7 @@ static gas_config_t split_reading(int64_t n, int64_t k, int ranks, int link_bloc
 	const tsr_device_props_t device = {
 		.size = sizeof device, .name = "made up", .resident_blocks = 132};
 	machine_t machine = *machine_find("cuda", "NVIDIA H200");
-	const workload_place_t place = {ranks, &device, &machine, 1};
+	const workload_place_t place = {ranks, &device, &machine, 1, NULL};
 	gas_config_t config = {.m = 8192,
 			       .n = n,
 			       .k = k,
@@ -153,7 +153,7 @@ static gas_config_t chosen_on_h200s(int64_t n, int64_t k)
 					   .workers_per_block = 4,
 					   .shared_bytes = 227 << 10,
 					   .tile_depth = 64};
-	const workload_place_t place = {4, &device, machine_find("cuda", "NVIDIA H200"), 1};
+	const workload_place_t place = {4, &device, machine_find("cuda", "NVIDIA H200"), 1, NULL};
 	gas_config_t config = {
 		.m = 8192, .n = n, .k = k, .dtype = TSR_BF16, .pattern = GAS_FUSED_SEQUENTIAL};
 	cr_assert_eq(gas_tile_choose(&config, &place), TSR_OK);
