@@ -113,6 +113,7 @@ static void set_tasks(plan_t *plan)
 	tiling->parts = c->parts > 1 ? c->parts : 1;
 	tiling->part_chunks = (int32_t)(chunks / tiling->parts);
 	tiling->shorter_parts = tiling->parts - (int32_t)(chunks % tiling->parts);
+	self->bands = gas_plan_bands(self);
 }
 
 int gas_pattern_sides(gas_pattern_t pattern, int ranks)

@@ -23,14 +23,6 @@ enum {
 /* Streams that copy to peers, at most. */
 enum { GAS_COPIERS = STREAMS_SIDES - 1 };
 
-struct gas_plan {
-	/* Side stream 0 computes beside the main stream: the second kernel of producer-consumer, or
-	 * every other band. The others copy bands. Mark b is the end of band b's launch. */
-	plan_t plan;
-	gas_config_t config;
-	gas_args_t args;
-};
-
 /** What a plan of this workload has of its own. */
 extern const plan_kind_t gas_plan_kind;
 
@@ -58,6 +50,15 @@ typedef struct gas_bands {
 	int count;           /* at most GAS_BANDS */
 } gas_bands_t;
 
+struct gas_plan {
+	/* Side stream 0 computes beside the main stream: the second kernel of producer-consumer, or
+	 * every other band. The others copy bands. Mark b is the end of band b's launch. */
+	plan_t plan;
+	gas_config_t config;
+	gas_args_t args;
+	gas_bands_t bands; /* of a run of banded */
+};
+
 /**
  * Divides into about `wanted` bands for `blocks` blocks, in groups of about
  * `group` rows of tiles. A band has as many rows as fit into whole rounds of
@@ -68,6 +69,9 @@ typedef struct gas_bands {
  */
 gas_bands_t gas_bands(int64_t tiles_m, int64_t tiles_n, int64_t group, int64_t blocks,
 		      int64_t wanted, bool exact);
+
+/** The bands of a plan whose tasks are set; none but in banded. Records why. */
+gas_bands_t gas_plan_bands(const gas_plan_t *plan);
 
 /**
  * The first task of a band; for the band behind the last one, the number of

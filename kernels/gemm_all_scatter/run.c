@@ -1,4 +1,6 @@
 /* Runs of a plan: its launches, and the events that order them. */
+#include <inttypes.h>
+
 #include "kernels/gemm_all_scatter/plan.h"
 
 /**
@@ -55,12 +57,35 @@ static int64_t bands_wanted(const gas_plan_t *self)
 	return count;
 }
 
-static gas_bands_t divide(const gas_plan_t *self)
+/** Records why there are so many bands. */
+static void explain_bands(const gas_plan_t *self, int64_t wanted, int count)
+{
+	explain_t *explain = self->plan.explain;
+	if (self->config.bands > 0)
+		explain_rule(explain, "bands", explain_number(count),
+			     "about as many as were given, in whole groups of rows of tiles");
+	else
+		explain_rule(explain, "bands", explain_number(count),
+			     "%" PRId64 " would balance the launches (launch_gap) and the last "
+			     "band's copies; a band has whole rounds of tiles, and there are at "
+			     "most %d",
+			     wanted, GAS_BANDS);
+}
+
+gas_bands_t gas_plan_bands(const gas_plan_t *self)
 {
 	const gas_config_t *c = &self->config;
-	return gas_bands(self->args.tiling.tiles_m, self->args.tiling.tiles_n,
-			 self->args.tiling.group, c->blocks,
-			 c->bands > 0 ? c->bands : bands_wanted(self), c->bands > 0);
+	if (c->pattern != GAS_BANDED) {
+		explain_rule(self->plan.explain, "bands", explain_number(0),
+			     "this pattern has no bands");
+		return (gas_bands_t){.count = 0};
+	}
+	const int64_t wanted = c->bands > 0 ? c->bands : bands_wanted(self);
+	const gas_bands_t bands =
+		gas_bands(self->args.tiling.tiles_m, self->args.tiling.tiles_n,
+			  self->args.tiling.group, c->blocks, wanted, c->bands > 0);
+	explain_bands(self, wanted, bands.count);
+	return bands;
 }
 
 /**
@@ -124,7 +149,7 @@ static tsr_status_t put_bands(gas_plan_t *self, const gas_bands_t *bands)
  */
 static tsr_status_t run_banded(gas_plan_t *self)
 {
-	const gas_bands_t bands = divide(self);
+	const gas_bands_t bands = self->bands;
 	const int sides = gas_pattern_sides(GAS_BANDED, self->plan.ranks);
 	tsr_status_t status = compute_bands(self, &bands);
 	if (status == TSR_OK)
