@@ -2,6 +2,8 @@
  * Automatic choices: the tile, the blocks and how many of them move shards, and
  * the rows of a chunk.
  */
+#include <inttypes.h>
+
 #include "kernels/all_gather_gemm/plan.h"
 #include "kernels/host/cost.h"
 #include "kernels/host/share.h"
@@ -55,20 +57,38 @@ static double cost_in_tiles(const void *ctx, tile_size_t tile)
 	const agg_config_t *c = candidate->config;
 	const int ranks = place->ranks;
 	const cost_product_t product = product_in(c, tile, ranks);
-	const double time =
-		cost_compute(place->machine, &product, place->device->resident_blocks).time;
-	const bool waits = c->pattern != AGG_BULK_SYNCHRONOUS && ranks > 1;
-	return waits && tile.m * tile.n <= GATED_TILE ? time * GATED_LOSS : time;
+	const cost_computing_t computing =
+		cost_compute(place->machine, &product, place->device->resident_blocks);
+	const double time = computing.time;
+	const bool waits = c->pattern != AGG_BULK_SYNCHRONOUS && ranks > 1,
+		   is_late = waits && tile.m * tile.n <= GATED_TILE;
+	cost_explain(place->explain, &computing);
+	explain_bound(place->explain, cost_bound(&computing));
+	if (is_late)
+		explain_part(place->explain, "late loads", time * GATED_LOSS - time);
+	return is_late ? time * GATED_LOSS : time;
+}
+
+/** Nanoseconds of a cost of 1, with the tile that is chosen; 0: not known. */
+static double unit_ns(const agg_config_t *c, const workload_place_t *place)
+{
+	return cost_is_fast_tile(place->device, c->tile, c->dtype)
+		       ? cost_unit_ns(place->machine, place->device, c->dtype)
+		       : 0;
 }
 
 static tsr_status_t choose_tile(agg_config_t *c, const workload_place_t *place)
 {
 	const candidate_t candidate = {c, place};
-	const cost_search_t search = {.kernel = agg_patterns[c->pattern].kernels[0],
-				      .dtype = c->dtype,
-				      .device = place->device,
-				      .cost = cost_in_tiles,
-				      .ctx = &candidate};
+	const cost_search_t search = {
+		.kernel = agg_patterns[c->pattern].kernels[0],
+		.dtype = c->dtype,
+		.device = place->device,
+		.cost = cost_in_tiles,
+		.ctx = &candidate,
+		.explain = place->explain,
+		.formula = COST_COMPUTING " + late loads",
+		.unit_ns = cost_unit_ns(place->machine, place->device, c->dtype)};
 	return cost_choose_tile(&search, agg_patterns[c->pattern].name, &c->tile);
 }
 
@@ -76,8 +96,9 @@ static tsr_status_t choose_tile(agg_config_t *c, const workload_place_t *place)
  * By columns, all ranks' chunks of the same rows are needed together, and a chunk
  * has whole tiles.
  */
-static void choose_chunks(agg_config_t *c, int ranks)
+static void choose_chunks(agg_config_t *c, const workload_place_t *place)
 {
+	const int ranks = place->ranks;
 	const agg_extents_t e = agg_extents(c, ranks);
 	const int64_t row_bytes = e.shard_cols * (int64_t)tsr_dtype_bytes(c->dtype),
 		      chunk_bytes = c->pattern == AGG_COPY_ENGINES ? COPY_BYTES : CHUNK_BYTES;
@@ -88,6 +109,12 @@ static void choose_chunks(agg_config_t *c, int ranks)
 		c->chunk_rows = e.shard_rows;
 	if (c->along == AGG_BY_COLUMNS)
 		c->chunk_rows = tiles_of(c->chunk_rows, c->tile.m) * c->tile.m;
+	explain_rule(place->explain, "chunk-rows", explain_number(c->chunk_rows),
+		     "chunks of %" PRId64
+		     " KiB, which take far longer than their signal, are %" PRId64
+		     " rows; at least %d, and at most a shard's %" PRId64 "%s",
+		     chunk_bytes >> 10, fit, CHUNK_ROWS, e.shard_rows,
+		     c->along == AGG_BY_COLUMNS ? "; by columns, whole tiles" : "");
 }
 
 /** Time until all of this rank's shard is on the other ranks, if `movers` blocks put it. */
@@ -105,15 +132,24 @@ static double moving(const agg_config_t *c, const workload_place_t *place, int m
 /**
  * Time of a run in which `movers` of `most` blocks do not compute: until all is
  * computed, and at least until the last chunk has come and the tiles that wait
- * for it are computed.
+ * for it are computed. Records it as a candidate.
  */
 static double time_beside(const agg_config_t *c, const workload_place_t *place, int most,
 			  int movers)
 {
 	const cost_product_t product = product_in(c, c->tile, place->ranks);
-	const double computing = cost_compute(place->machine, &product, most - movers).time,
-		     moved = moving(c, place, movers) + cost_whole_tile(place->machine, &product);
-	return computing > moved ? computing : moved;
+	const cost_computing_t computing = cost_compute(place->machine, &product, most - movers);
+	const double put = moving(c, place, movers),
+		     moved = put + cost_whole_tile(place->machine, &product),
+		     time = computing.time > moved ? computing.time : moved;
+	explain_try(place->explain, explain_number(movers));
+	cost_explain(place->explain, &computing);
+	explain_part(place->explain, "move", put);
+	explain_part(place->explain, "last tile", moved - put);
+	explain_bound(place->explain,
+		      computing.time > moved ? cost_bound(&computing) : "moving shards");
+	explain_cost(place->explain, time);
+	return time;
 }
 
 /** The number of movers of least time; of equal times, the larger. */
@@ -121,10 +157,34 @@ static int cheapest_movers(const agg_config_t *c, const workload_place_t *place,
 {
 	const int lanes = cost_send(place->machine, place->ranks - 1).lanes;
 	int best = 1;
-	for (int movers = 2; movers <= lanes && movers < most; movers++)
-		if (time_beside(c, place, most, movers) <= time_beside(c, place, most, best))
+	explain_begin(place->explain, "comm-blocks");
+	explain_unit(place->explain, unit_ns(c, place));
+	explain_formula(place->explain, "max(" COST_COMPUTING ", move + last tile)");
+	double least = time_beside(c, place, most, 1);
+	for (int movers = 2; movers <= lanes && movers < most; movers++) {
+		const double time = time_beside(c, place, most, movers);
+		if (time <= least) {
 			best = movers;
+			least = time;
+		}
+	}
+	explain_end(place->explain, explain_number(best), 0,
+		    "the least cost of at most %d blocks, which fill the links; of equal costs the "
+		    "most blocks",
+		    lanes);
 	return best;
+}
+
+/** As many movers as are wanted, but no more than chunks, and one block that computes. */
+static int limit_movers(const workload_place_t *place, int wanted, int64_t chunks, int most)
+{
+	const int64_t least = wanted < chunks ? wanted : chunks;
+	const int movers = least < most ? (int)least : most > 1 ? most - 1 : 1;
+	if (movers != wanted)
+		explain_rule(place->explain, "comm-blocks", explain_number(movers),
+			     "%d are wanted, but there are %" PRId64 " chunks and %d blocks",
+			     wanted, chunks, most);
+	return movers;
 }
 
 /**
@@ -134,8 +194,12 @@ static int cheapest_movers(const agg_config_t *c, const workload_place_t *place,
  */
 static int choose_movers(const agg_config_t *c, const workload_place_t *place, int most)
 {
-	if (!agg_patterns[c->pattern].moves_apart || place->ranks == 1)
+	if (!agg_patterns[c->pattern].moves_apart || place->ranks == 1) {
+		explain_rule(place->explain, "comm-blocks", explain_number(0), "%s",
+			     place->ranks == 1 ? "one rank has nothing to move"
+					       : EXPLAIN_NO_SENDERS);
 		return 0;
+	}
 	if (c->comm_blocks > 0)
 		return c->comm_blocks;
 	/* marked: each block takes rows */
@@ -143,11 +207,17 @@ static int choose_movers(const agg_config_t *c, const workload_place_t *place, i
 	const int64_t rows_each = is_marked ? c->chunk_rows : 1,
 		      chunks = (place->ranks - 1) * agg_most_chunks(c, place->ranks) * rows_each;
 	int wanted = (most + 5) / 6;
-	if (cost_knows_links(place->machine))
-		wanted = is_marked ? cost_send(place->machine, place->ranks - 1).lanes
-				   : cheapest_movers(c, place, most);
-	wanted = wanted < chunks ? wanted : (int)chunks;
-	return wanted < most ? wanted : most > 1 ? most - 1 : 1;
+	if (!cost_knows_links(place->machine)) {
+		explain_rule(place->explain, "comm-blocks", explain_number(wanted), EXPLAIN_SIXTH,
+			     most);
+	} else if (is_marked) {
+		wanted = cost_send(place->machine, place->ranks - 1).lanes;
+		explain_rule(place->explain, "comm-blocks", explain_number(wanted),
+			     "as many as fill the links to %d peers", place->ranks - 1);
+	} else {
+		wanted = cheapest_movers(c, place, most);
+	}
+	return limit_movers(place, wanted, chunks, most);
 }
 
 static tsr_status_t choose_blocks(agg_config_t *c, const workload_place_t *place)
@@ -160,6 +230,7 @@ static tsr_status_t choose_blocks(agg_config_t *c, const workload_place_t *place
 	if (c->blocks == 0) {
 		const int left = most > c->comm_blocks ? most - c->comm_blocks : 1;
 		c->blocks = c->comm_blocks + (tiles < left ? (int)tiles : left);
+		explain_blocks(place->explain, c->blocks, tiles, c->comm_blocks, most);
 	}
 	if (c->blocks > most)
 		return tsr_error(TSR_ERR_RESIDENCY,
@@ -179,14 +250,32 @@ static tsr_status_t choose_blocks(agg_config_t *c, const workload_place_t *place
  */
 int64_t agg_fastest(const agg_config_t *c, const workload_place_t *place)
 {
+	const unsigned compared = 1U << AGG_BULK_SYNCHRONOUS | 1U << AGG_MARKED | 1U << AGG_PUSH;
 	const int64_t shard = agg_shard_bytes(c, place->ranks);
-	if (place->ranks == 1 || place->nodes > 1)
+	if (place->ranks == 1 || place->nodes > 1) {
+		explain_pattern_rule(
+			place->explain, compared, AGG_BULK_SYNCHRONOUS, "%s",
+			place->ranks == 1 ? "one rank has nothing to gather"
+					  : "a shard crosses to each node once, and in the others "
+					    "to each rank");
 		return AGG_BULK_SYNCHRONOUS;
+	}
 	/* what a link moves (GB/s) while a signal travels (ns); 0 if they are not known */
-	return shard <= AGG_MARKED_BYTES &&
-			       (double)shard < place->machine->link_pair * place->machine->signal
-		       ? AGG_MARKED
-		       : AGG_PUSH;
+	const double meanwhile = place->machine->link_pair * place->machine->signal;
+	const bool is_small = shard <= AGG_MARKED_BYTES && (double)shard < meanwhile;
+	const int64_t pattern = is_small ? AGG_MARKED : AGG_PUSH;
+	if (meanwhile > 0)
+		explain_pattern_rule(
+			place->explain, compared, pattern,
+			"a shard has %" PRId64 " KiB, and a link moves %.0f KiB while a "
+			"signal travels (link_pair, signal): smaller shards, of %d KiB "
+			"at most, go in words with flags",
+			shard >> 10, meanwhile / 1024, AGG_MARKED_BYTES >> 10);
+	else
+		explain_pattern_rule(
+			place->explain, compared, pattern,
+			"blocks push shards; the machine's file has no figures of links");
+	return pattern;
 }
 
 tsr_status_t agg_choose(agg_config_t *c, const workload_place_t *place)
@@ -196,6 +285,6 @@ tsr_status_t agg_choose(agg_config_t *c, const workload_place_t *place)
 		status = choose_tile(c, place);
 	if (status != TSR_OK)
 		return status;
-	choose_chunks(c, place->ranks);
+	choose_chunks(c, place);
 	return choose_blocks(c, place);
 }

@@ -33,10 +33,17 @@ tsr_status_t attend_check_tile(const char *workload, const char *kernel, tsr_dty
 			 workload, dim, tsr_dtype_name(dtype));
 }
 
-tile_size_t attend_largest_tile(const char *kernel, tsr_dtype_t dtype, int64_t dim)
+tile_size_t attend_largest_tile(const char *kernel, tsr_dtype_t dtype, int64_t dim,
+				explain_t *explain)
 {
 	workload_value_t built, largest = {{0, 0, 0}};
-	for (int index = 0; attend_try_tile(kernel, dtype, dim, index, &built); index++)
+	explain_begin(explain, "tile");
+	for (int index = 0; attend_try_tile(kernel, dtype, dim, index, &built); index++) {
+		explain_try(explain, built);
 		largest = built; /* the list ends with it */
+	}
+	explain_end(explain, largest, 0,
+		    "the largest that is built for %s and heads of %" PRId64 " columns",
+		    tsr_dtype_name(dtype), dim);
 	return (tile_size_t){(int)largest.x[0], (int)largest.x[1], (int)largest.x[2]};
 }

@@ -2,6 +2,7 @@
 #ifndef ATTEND_TILES_H
 #define ATTEND_TILES_H
 
+#include "kernels/host/explain.h"
 #include "kernels/host/variants.h"
 #include "kernels/workload.h"
 
@@ -16,7 +17,8 @@ bool attend_try_tile(const char *kernel, tsr_dtype_t dtype, int64_t dim, int ind
 tsr_status_t attend_check_tile(const char *workload, const char *kernel, tsr_dtype_t dtype,
 			       int64_t dim, tile_size_t tile);
 
-/** The largest tile that is built for heads of `dim` columns; there is one. */
-tile_size_t attend_largest_tile(const char *kernel, tsr_dtype_t dtype, int64_t dim);
+/** The largest tile that is built for heads of `dim` columns; there is one. Records the choice. */
+tile_size_t attend_largest_tile(const char *kernel, tsr_dtype_t dtype, int64_t dim,
+				explain_t *explain);
 
 #endif

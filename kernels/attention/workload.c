@@ -118,15 +118,17 @@ static tsr_status_t choose(const workload_config_t *config, const workload_place
 	att_config_t c = att_config_of(config);
 	*config_out = *config;
 	if (tile_is_automatic(c.tile)) {
-		c.tile = attend_largest_tile(KERNEL, c.dtype, c.dim);
+		c.tile = attend_largest_tile(KERNEL, c.dtype, c.dim, place->explain);
 		config_out->value[ATT_TILE] = (workload_value_t){{c.tile.m, c.tile.n, c.tile.k}};
 	}
 	const int64_t heads = share_largest(c.batch * c.key_heads, place->ranks) * att_group(&c),
 		      pairs = (tiles_of(c.queries, c.tile.m) + 1) / 2,
 		      resident = place->device->resident_blocks;
-	if (c.blocks == 0)
-		config_out->value[ATT_BLOCKS].x[0] =
-			heads * pairs < resident ? heads * pairs : resident;
+	if (c.blocks == 0) {
+		const int64_t blocks = heads * pairs < resident ? heads * pairs : resident;
+		config_out->value[ATT_BLOCKS].x[0] = blocks;
+		explain_blocks(place->explain, blocks, heads * pairs, 0, (int)resident);
+	}
 	if (c.blocks > resident)
 		return tsr_error(TSR_ERR_RESIDENCY,
 				 "%d blocks are not resident at one time on %s: take %" PRId64

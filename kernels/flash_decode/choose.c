@@ -40,8 +40,13 @@ static int64_t choose_blocks(const fd_config_t *c, const workload_place_t *place
 		const int64_t of_rank = fd_units(c, rank, place->ranks);
 		units = of_rank > units ? of_rank : units;
 	}
-	const int64_t wanted = units / STEPS_OF_BLOCK > groups ? units / STEPS_OF_BLOCK : groups;
-	return wanted < resident ? wanted : resident;
+	const int64_t wanted = units / STEPS_OF_BLOCK > groups ? units / STEPS_OF_BLOCK : groups,
+		      blocks = wanted < resident ? wanted : resident;
+	explain_rule(place->explain, "blocks", explain_number(blocks),
+		     "one for %d of %" PRId64 " steps of keys, at least one for each of %" PRId64
+		     " groups of heads, as far as the device holds them: %" PRId64,
+		     STEPS_OF_BLOCK, units, groups, resident);
+	return blocks;
 }
 
 tsr_status_t fd_choose(const workload_config_t *config, const workload_place_t *place,
@@ -51,7 +56,7 @@ tsr_status_t fd_choose(const workload_config_t *config, const workload_place_t *
 	const int64_t resident = place->device->resident_blocks;
 	fd_config_t c = fd_config_of(config);
 	if (tile_is_automatic(c.tile))
-		c.tile = attend_largest_tile("fd_attend", c.dtype, c.dim);
+		c.tile = attend_largest_tile("fd_attend", c.dtype, c.dim, place->explain);
 	chosen.value[FD_TILE] = (workload_value_t){{c.tile.m, c.tile.n, c.tile.k}};
 	if (c.blocks == 0)
 		chosen.value[FD_BLOCKS].x[0] = choose_blocks(&c, place);

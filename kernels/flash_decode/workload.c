@@ -108,7 +108,7 @@ static tsr_status_t check_tile(const fd_config_t *c, int ranks)
 	if (status != TSR_OK)
 		return status;
 	if (tile_is_automatic(c->tile))
-		in.tile = attend_largest_tile("fd_attend", c->dtype, c->dim);
+		in.tile = attend_largest_tile("fd_attend", c->dtype, c->dim, NULL);
 	for (int rank = 0; rank < ranks; rank++)
 		if (fd_units(&in, rank, ranks) > MOST)
 			return tsr_error(TSR_ERR_ARGUMENT,
@@ -154,7 +154,10 @@ static tsr_status_t check_inputs(const workload_config_t *config, const workload
 /** Nothing is between the keys and the output, and nothing else is sent. */
 static int64_t fastest(const workload_config_t *config, const workload_place_t *place)
 {
-	(void)config, (void)place;
+	(void)config;
+	explain_pattern_rule(place->explain, 1U << FD_ONE_LAUNCH, FD_ONE_LAUNCH,
+			     "nothing but keys and output passes through memory, and nothing "
+			     "else is sent: no pattern does less");
 	return FD_ONE_LAUNCH;
 }
 

@@ -33,6 +33,14 @@ static cost_product_t product_in_tiles(const gas_config_t *config, int ranks)
 				.parts = config->parts};
 }
 
+/** Nanoseconds of a cost of 1, with the tile that is chosen; 0: not known. */
+static double unit_ns(const gas_config_t *config, const workload_place_t *place)
+{
+	return cost_is_fast_tile(place->device, config->tile, config->dtype)
+		       ? cost_unit_ns(place->machine, place->device, config->dtype)
+		       : 0;
+}
+
 /* ------------------------------------------------------------ the time of a run */
 
 /** Model of a run: it computes and sends at the same time, then sends the last tiles. */
@@ -41,12 +49,19 @@ typedef struct run_time {
 	double sent;     /* until the sending blocks have sent all tiles but the last ones */
 	double last;     /* time to send the last tiles, after both */
 	double rounds;   /* of whole tiles, as cost_compute counts them */
+	/* what that comes from: the computing blocks' work, and the numbers of parts and senders */
+	cost_computing_t computing;
+	int parts, senders;
+	bool is_by_links; /* more senders would not send faster */
 } run_time_t;
 
 static double run_cost(run_time_t time)
 {
 	return fmax(time.computed, time.sent) + time.last;
 }
+
+/* This cost in terms of the parts that explain_run records. */
+#define RUN_FORMULA "max(" COST_COMPUTING ", send) + last sends"
 
 /**
  * Time to send the last tiles if each block sends its own tiles during its next
@@ -84,6 +99,7 @@ static void send_apart(const gas_config_t *config, const workload_place_t *place
 	 * sending blocks. */
 	time->last = (double)last_tiles *
 		     (config->pattern == GAS_FUSED_WORKGROUP ? tile_on_links : tile_by_senders);
+	time->is_by_links = sending.block / senders <= sending.links;
 }
 
 static run_time_t run_time(const gas_config_t *config, const workload_place_t *place, int senders)
@@ -92,7 +108,11 @@ static run_time_t run_time(const gas_config_t *config, const workload_place_t *p
 	const int64_t computing_blocks = config->blocks - senders,
 		      last_tiles = cost_last_tiles(&product, computing_blocks);
 	const cost_computing_t computing = cost_compute(place->machine, &product, computing_blocks);
-	run_time_t time = {.computed = computing.time, .rounds = computing.rounds};
+	run_time_t time = {.computed = computing.time,
+			   .rounds = computing.rounds,
+			   .computing = computing,
+			   .parts = config->parts > 1 ? config->parts : 1,
+			   .senders = senders};
 	if (!cost_knows_links(place->machine))
 		return time;
 	if (config->pattern == GAS_FUSED_SEQUENTIAL)
@@ -102,6 +122,27 @@ static run_time_t run_time(const gas_config_t *config, const workload_place_t *p
 	if (senders > 0)
 		send_apart(config, place, senders, last_tiles, &time);
 	return time;
+}
+
+/** What a run waits for longest. */
+static const char *bound_of(run_time_t time, double last)
+{
+	if (last > fmax(time.computed, time.sent))
+		return "the last sends";
+	if (time.sent > time.computed)
+		return time.is_by_links ? "links" : "blocks that send";
+	return cost_bound(&time.computing);
+}
+
+/** Records a run whose last tiles take `last`. */
+static void explain_run(explain_t *explain, run_time_t time, double last)
+{
+	cost_explain(explain, &time.computing);
+	if (time.sent > 0)
+		explain_part(explain, "send", time.sent);
+	if (last > 0)
+		explain_part(explain, "last sends", last);
+	explain_bound(explain, bound_of(time, last));
 }
 
 /* ------------------------------------------------------------ blocks that send */
@@ -119,6 +160,44 @@ static bool may_send(run_time_t time, run_time_t best, int senders, int lanes,
 	       (time.computed * machine->spare_ratio < time.sent && senders <= 2 * lanes);
 }
 
+static run_time_t priced_senders(const gas_config_t *config, const workload_place_t *place,
+				 int senders)
+{
+	const run_time_t time = run_time(config, place, senders);
+	explain_try(place->explain, explain_number(senders));
+	explain_run(place->explain, time, time.last);
+	explain_cost(place->explain, run_cost(time));
+	return time;
+}
+
+/** The number of sending blocks that takes least time, if the cost of sending is known. */
+static int cheapest_senders(const gas_config_t *config, const workload_place_t *place)
+{
+	const int lanes = cost_send(place->machine, place->ranks - 1).lanes;
+	int chosen = 1;
+	double margin = 1 + SAME; /* of steps that count as equal, one behind the other */
+	explain_begin(place->explain, "comm-blocks");
+	explain_unit(place->explain, unit_ns(config, place));
+	explain_formula(place->explain, RUN_FORMULA);
+	run_time_t best = priced_senders(config, place, chosen);
+	for (int senders = 2; senders < config->blocks; senders++) {
+		const run_time_t time = priced_senders(config, place, senders);
+		const double cost = run_cost(time), least = run_cost(best);
+		const bool is_less = cost < least * (1 - SAME);
+		if (is_less || (cost < least * (1 + SAME) &&
+				may_send(time, best, senders, lanes, place->machine))) {
+			chosen = senders;
+			best = time;
+			margin = is_less ? 1 + SAME : margin * (1 + SAME);
+		}
+	}
+	explain_end(place->explain, explain_number(chosen), margin - 1,
+		    "each further one shortens the run by %g %%, or leaves it as long within that "
+		    "and takes no further round or has time to spare (spare_ratio)",
+		    100 * SAME);
+	return chosen;
+}
+
 /**
  * The number of sending blocks: each further one must shorten the run, or leave
  * its length as it is if may_send allows that. If the cost of sending is not
@@ -126,26 +205,18 @@ static bool may_send(run_time_t time, run_time_t best, int senders, int lanes,
  */
 static int choose_senders(const gas_config_t *config, const workload_place_t *place)
 {
-	int chosen = 1;
-	if (!sends_apart(config))
+	if (!sends_apart(config)) {
+		explain_rule(place->explain, "comm-blocks", explain_number(0), EXPLAIN_NO_SENDERS);
 		return 0;
+	}
 	if (config->comm_blocks > 0)
 		return config->comm_blocks;
-	if (!cost_knows_links(place->machine))
-		return (config->blocks + 5) / 6;
-	const int lanes = cost_send(place->machine, place->ranks - 1).lanes;
-	run_time_t best = run_time(config, place, chosen);
-	for (int senders = 2; senders < config->blocks; senders++) {
-		const run_time_t time = run_time(config, place, senders);
-		const double cost = run_cost(time), least = run_cost(best);
-		if (cost < least * (1 - SAME) ||
-		    (cost < least * (1 + SAME) &&
-		     may_send(time, best, senders, lanes, place->machine))) {
-			chosen = senders;
-			best = time;
-		}
-	}
-	return chosen;
+	if (cost_knows_links(place->machine))
+		return cheapest_senders(config, place);
+	const int sixth = (config->blocks + 5) / 6;
+	explain_rule(place->explain, "comm-blocks", explain_number(sixth), EXPLAIN_SIXTH,
+		     config->blocks);
+	return sixth;
 }
 
 /**
@@ -158,13 +229,16 @@ static int choose_blocks(const gas_config_t *config, const workload_place_t *pla
 		return config->blocks;
 	const int least =
 		sends_apart(config) ? 1 + (config->comm_blocks > 1 ? config->comm_blocks : 1) : 1;
-	int64_t wanted = gas_most_tiles(config, config->tile, place->ranks) *
-			 (config->parts > 1 ? config->parts : 1);
-	if (sends_apart(config) && cost_knows_links(place->machine))
-		wanted += cost_send(place->machine, place->ranks - 1).lanes;
-	if (wanted > place->device->resident_blocks)
-		wanted = place->device->resident_blocks;
-	return wanted > least ? (int)wanted : least;
+	const int64_t tasks = gas_most_tiles(config, config->tile, place->ranks) *
+			      (config->parts > 1 ? config->parts : 1);
+	const int lanes = sends_apart(config) && cost_knows_links(place->machine)
+				  ? cost_send(place->machine, place->ranks - 1).lanes
+				  : 0;
+	const int most = place->device->resident_blocks;
+	const int64_t wanted = tasks + lanes < most ? tasks + lanes : most;
+	const int blocks = wanted > least ? (int)wanted : least;
+	explain_blocks(place->explain, blocks, tasks, lanes, most);
+	return blocks;
 }
 
 /**
@@ -175,8 +249,9 @@ static run_time_t chosen_time(const gas_config_t *config, const workload_place_t
 {
 	gas_config_t candidate = *config;
 	candidate.parts = parts;
-	candidate.blocks = choose_blocks(&candidate, place);
-	const int senders = choose_senders(&candidate, place), most = candidate.blocks - 1;
+	const workload_place_t unheard = explain_unheard(place);
+	candidate.blocks = choose_blocks(&candidate, &unheard);
+	const int senders = choose_senders(&candidate, &unheard), most = candidate.blocks - 1;
 	/* With too many senders the configuration is refused later. */
 	return run_time(&candidate, place, senders < most ? senders : most);
 }
@@ -196,37 +271,72 @@ static double tile_run_cost(const gas_config_t *config, run_time_t time, const m
 	       (config->pattern == GAS_FUSED_WORKGROUP ? (machine->last_sends - 1) * time.last : 0);
 }
 
-/**
- * The number of parts of the last tiles. Two, if the cost of sending is known and
- * they are expected to save enough: idle rounds that are saved are worth less
- * than they look (docs/performance.md). More than two only if there are fewer
- * tiles than blocks; each larger number must save as much again.
- */
-static int choose_parts(const gas_config_t *config, const workload_place_t *place)
+/** The time that the last tiles add to a run, as tile_run_cost counts it. */
+static double last_cost(const gas_config_t *config, run_time_t time, const machine_t *machine)
+{
+	return tile_run_cost(config, time, machine) - fmax(time.computed, time.sent);
+}
+
+static double priced_parts(const gas_config_t *config, const workload_place_t *place, int parts)
 {
 	const machine_t *machine = place->machine;
+	const run_time_t time = chosen_time(config, place, parts);
+	const double cost = tile_run_cost(config, time, machine);
+	explain_try(place->explain, explain_number(parts));
+	if (time.senders > 0)
+		explain_count(place->explain, "senders", time.senders);
+	explain_run(place->explain, time, last_cost(config, time, machine));
+	explain_cost(place->explain, cost);
+	return cost;
+}
+
+/**
+ * The number of parts that takes least time: two, if that is expected to save
+ * enough. More than two only if there are fewer tiles than blocks; each larger
+ * number must save as much again.
+ */
+static int cheapest_parts(const gas_config_t *config, const workload_place_t *place)
+{
+	const double gain = place->machine->divide_gain;
 	const tile_size_t tile = config->tile;
-	if (!gas_can_divide(config->pattern))
-		return 1;
-	if (config->parts > 0)
-		return config->parts;
-	if (!cost_knows_links(machine))
-		return 1;
 	const bool has_few =
 		gas_most_tiles(config, tile, place->ranks) < place->device->resident_blocks;
 	const int most = has_few ? TILING_MOST_PARTS(tile.m, tile.n) : 2;
 	int chosen = 1;
-	double least = tile_run_cost(config, chosen_time(config, place, 1), machine);
+	explain_begin(place->explain, "parts");
+	explain_unit(place->explain, unit_ns(config, place));
+	explain_formula(place->explain, RUN_FORMULA);
+	double least = priced_parts(config, place, 1);
 	for (int parts = 2; parts <= most && (parts == 2 || parts <= tiles_of(config->k, tile.k));
 	     parts++) {
-		const double cost =
-			tile_run_cost(config, chosen_time(config, place, parts), machine);
-		if (cost < (1 - machine->divide_gain) * least) {
+		const double cost = priced_parts(config, place, parts);
+		if (cost < (1 - gain) * least) {
 			chosen = parts;
 			least = cost;
 		}
 	}
+	explain_end(place->explain, explain_number(chosen), gain / (1 - gain),
+		    "the least cost, where a larger number must save %g %% (divide_gain)",
+		    100 * gain);
 	return chosen;
+}
+
+/**
+ * The number of parts of the last tiles: one, unless the cost of sending is known
+ * and dividing saves enough. Idle rounds that are saved are worth less than they
+ * look (docs/performance.md).
+ */
+static int choose_parts(const gas_config_t *config, const workload_place_t *place)
+{
+	const bool can_divide = gas_can_divide(config->pattern);
+	if (can_divide && config->parts > 0)
+		return config->parts;
+	if (can_divide && cost_knows_links(place->machine))
+		return cheapest_parts(config, place);
+	explain_rule(place->explain, "parts", explain_number(1),
+		     can_divide ? "whole tiles: the machine's file has no figures of links"
+				: "this pattern does not divide tiles");
+	return 1;
 }
 
 /** A configuration whose tile is to be chosen, and where it is to run. */
@@ -262,18 +372,26 @@ static bool suits_shape(const void *ctx, tile_size_t tile)
 static double cost_in_tiles(const void *ctx, tile_size_t tile)
 {
 	const candidate_t *candidate = ctx;
-	const machine_t *machine = candidate->place->machine;
+	const workload_place_t *place = candidate->place, unheard = explain_unheard(place);
+	const machine_t *machine = place->machine;
 	gas_config_t config = *candidate->config;
 	config.tile = tile;
 	/* In patterns with blocks that only send, whole tiles are compared: halves of wide tiles
 	 * are slower than this model says. */
-	const int parts = sends_apart(&config) && config.parts == 0
-				  ? 1
-				  : choose_parts(&config, candidate->place);
-	const run_time_t time = chosen_time(&config, candidate->place, parts);
+	const int parts =
+		sends_apart(&config) && config.parts == 0 ? 1 : choose_parts(&config, &unheard);
+	const run_time_t time = chosen_time(&config, place, parts);
 	const bool is_tight = fmin(time.computed, time.sent) >
 			      machine->tight_ratio * fmax(time.computed, time.sent);
-	return tile_run_cost(&config, time, machine) * (is_tight ? machine->tight_loss : 1);
+	const double alone = tile_run_cost(&config, time, machine),
+		     cost = alone * (is_tight ? machine->tight_loss : 1);
+	explain_count(place->explain, "parts", time.parts);
+	if (time.senders > 0)
+		explain_count(place->explain, "senders", time.senders);
+	explain_run(place->explain, time, last_cost(&config, time, machine));
+	if (is_tight)
+		explain_part(place->explain, "hold up", cost - alone);
+	return cost;
 }
 
 tsr_status_t gas_tile_choose(gas_config_t *config, const workload_place_t *place)
@@ -287,6 +405,9 @@ tsr_status_t gas_tile_choose(gas_config_t *config, const workload_place_t *place
 		.suits = suits_shape,
 		.cost = cost_in_tiles,
 		.ctx = &candidate,
+		.explain = place->explain,
+		.formula = RUN_FORMULA " + hold up",
+		.unit_ns = cost_unit_ns(place->machine, place->device, config->dtype),
 	};
 	return cost_choose_tile(&search, gas_pattern_name(config->pattern), &config->tile);
 }

@@ -25,13 +25,24 @@ int64_t cost_last_tiles(const cost_product_t *product, int64_t blocks)
 
 /* ---------------------------------------------------------------- multiplying */
 
-double cost_tile(const machine_t *machine, tile_size_t tile)
+/** Time for a block to load the rows and columns of a tile's operands, beside m * n. */
+static double edges(const machine_t *machine, tile_size_t tile)
 {
 	const int box = (int)machine->load_box;
 	const int columns = tile.n > box ? (tile.n + box - 1) / box * box : tile.n;
+	return machine->load_edge * (tile.m + columns);
+}
+
+double cost_tile(const machine_t *machine, tile_size_t tile)
+{
 	const double edge = machine->load_edge;
-	return ((double)tile.m * tile.n + edge * (tile.m + columns)) /
-	       (1 + edge / 128 + edge / 256);
+	return ((double)tile.m * tile.n + edges(machine, tile)) / (1 + edge / 128 + edge / 256);
+}
+
+double cost_multiplying(const machine_t *machine, tile_size_t tile)
+{
+	const double area = (double)tile.m * tile.n;
+	return area / (area + edges(machine, tile));
 }
 
 double cost_whole_tile(const machine_t *machine, const cost_product_t *product)
@@ -69,10 +80,46 @@ cost_computing_t cost_compute(const machine_t *machine, const cost_product_t *pr
 	const double handed_over = rounds > 0 ? (double)(rounds + product->parts - 2) : 0;
 	cost_computing_t computing = {.rounds = (double)whole_rounds +
 						(parts > 0 ? (double)rounds / product->parts : 0)};
-	computing.time = computing.rounds * cost_whole_tile(machine, product) +
-			 handed_over * machine->hand_over * tile.m * tile.n +
-			 reading(machine, product, blocks);
+	const double in_tiles = computing.rounds * cost_whole_tile(machine, product);
+	computing.handing_over = handed_over * machine->hand_over * tile.m * tile.n;
+	computing.reading = reading(machine, product, blocks);
+	computing.time = in_tiles + computing.handing_over + computing.reading;
+	computing.multiplying = in_tiles * cost_multiplying(machine, tile);
+	computing.loading = in_tiles - computing.multiplying;
 	return computing;
+}
+
+void cost_explain(explain_t *explain, const cost_computing_t *computing)
+{
+	explain_count(explain, "rounds", computing->rounds);
+	explain_part(explain, "multiply", computing->multiplying);
+	explain_part(explain, "load", computing->loading);
+	if (computing->handing_over > 0)
+		explain_part(explain, "pass sums on", computing->handing_over);
+	if (computing->reading > 0)
+		explain_part(explain, "read B", computing->reading);
+}
+
+const char *cost_bound(const cost_computing_t *computing)
+{
+	const double others[] = {computing->loading, computing->handing_over, computing->reading};
+	static const char *const names[] = {"loads of operands", "passing sums on", "reading B"};
+	const char *bound = "multiplying";
+	double longest = computing->multiplying;
+	for (int i = 0; i < 3; i++)
+		if (others[i] > longest) {
+			longest = others[i];
+			bound = names[i];
+		}
+	return bound;
+}
+
+double cost_unit_ns(const machine_t *machine, const tsr_device_props_t *device, tsr_dtype_t dtype)
+{
+	const bool is_known = machine->clock > 0 && machine->tensor_width > 0 &&
+			      device->tile_depth > 0 && tsr_dtype_bytes(dtype) == 2;
+	/* a multiplication and an addition */
+	return is_known ? 2 / (machine->tensor_width * machine->clock) : 0;
 }
 
 /* ---------------------------------------------------------------- sending */
@@ -109,35 +156,76 @@ static bool can_be(const cost_search_t *search, tile_size_t tile)
 	       (!search->can || search->can(search->ctx, tile));
 }
 
+/** The best tile so far, and the smallest of all. */
+typedef struct tile_choice {
+	tile_size_t best, smallest; /* m 0: none */
+	bool is_best_fast;
+	double least; /* the cost of the best */
+} tile_choice_t;
+
+static const char not_fast[] = "the device multiplies other tiles many times faster";
+
+static workload_value_t value_of(tile_size_t tile)
+{
+	return (workload_value_t){{tile.m, tile.n, tile.k}};
+}
+
+/** Prices a tile that can be chosen, unless it cannot be better than the best. */
+static void try_tile(const cost_search_t *search, tile_size_t tile, tile_choice_t *choice)
+{
+	explain_t *explain = search->explain;
+	explain_try(explain, value_of(tile));
+	if (choice->smallest.m == 0 || tile.m * tile.n < choice->smallest.m * choice->smallest.n)
+		choice->smallest = tile;
+	const bool is_fast = cost_is_fast_tile(search->device, tile, search->dtype);
+	if (is_fast < choice->is_best_fast) {
+		explain_skip(explain, not_fast);
+		return;
+	}
+	if (!is_fast && search->suits && !search->suits(search->ctx, tile)) {
+		explain_skip(explain, "a rank's part of C has too few of them");
+		return;
+	}
+	const double cost = search->cost(search->ctx, tile);
+	explain_cost(explain, cost);
+	if (is_fast > choice->is_best_fast)
+		explain_skip_former(explain, not_fast);
+	if (choice->best.m == 0 || is_fast > choice->is_best_fast || cost < choice->least)
+		*choice = (tile_choice_t){tile, choice->smallest, is_fast, cost};
+}
+
+/** Ends the record of the choice. */
+static void explain_tile(const cost_search_t *search, const tile_choice_t *choice, tile_size_t tile)
+{
+	if (choice->is_best_fast)
+		explain_unit(search->explain, search->unit_ns);
+	if (choice->best.m == 0)
+		explain_end(search->explain, value_of(tile), 0,
+			    "no tile suits the shape, so the smallest that is built");
+	else
+		explain_end(search->explain, value_of(tile), 0,
+			    "the least cost of the tiles that are built for %s and fit a block",
+			    tsr_dtype_name(search->dtype));
+}
+
 tsr_status_t cost_choose_tile(const cost_search_t *search, const char *pattern,
 			      tile_size_t *tile_out)
 {
-	tile_size_t tile, best = {0, 0, 0}, smallest = {0, 0, 0};
-	bool is_best_fast = false;
-	double least = 0;
-	for (int index = 0; variant_at(&index, search->kernel, search->dtype, &tile);) {
-		if (!can_be(search, tile))
-			continue;
-		if (smallest.m == 0 || tile.m * tile.n < smallest.m * smallest.n)
-			smallest = tile;
-		const bool is_fast = cost_is_fast_tile(search->device, tile, search->dtype);
-		if (is_fast < is_best_fast ||
-		    (!is_fast && search->suits && !search->suits(search->ctx, tile)))
-			continue;
-		const double cost = search->cost(search->ctx, tile);
-		if (best.m == 0 || is_fast > is_best_fast || cost < least) {
-			best = tile;
-			least = cost;
-			is_best_fast = is_fast;
-		}
-	}
-	if (smallest.m == 0)
+	tile_choice_t choice = {.least = 0};
+	tile_size_t tile;
+	explain_begin(search->explain, "tile");
+	explain_formula(search->explain, search->formula);
+	for (int index = 0; variant_at(&index, search->kernel, search->dtype, &tile);)
+		if (can_be(search, tile))
+			try_tile(search, tile, &choice);
+	if (choice.smallest.m == 0)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
 				 "no tile that is built for %s and pattern %s fits a block of %s "
 				 "(%s of shared memory, %d workers): choose another pattern",
 				 tsr_dtype_name(search->dtype), pattern, search->device->name,
 				 TSR_SIZE(search->device->shared_bytes),
 				 search->device->workers_per_block);
-	*tile_out = best.m > 0 ? best : smallest;
+	*tile_out = choice.best.m > 0 ? choice.best : choice.smallest;
+	explain_tile(search, &choice, *tile_out);
 	return TSR_OK;
 }

@@ -8,6 +8,7 @@
 #ifndef KERNELS_HOST_COST_H
 #define KERNELS_HOST_COST_H
 
+#include "kernels/host/explain.h"
 #include "kernels/host/machine.h"
 #include "kernels/host/variants.h"
 
@@ -36,17 +37,38 @@ int64_t cost_last_tiles(const cost_product_t *product, int64_t blocks);
 /** Time for a block to load and multiply a tile, for each unit of K. */
 double cost_tile(const machine_t *machine, tile_size_t tile);
 
+/** The part of this time in which it multiplies; in the rest it loads. */
+double cost_multiplying(const machine_t *machine, tile_size_t tile);
+
 /** Time for a block to load and multiply a tile, with all of its K. */
 double cost_whole_tile(const machine_t *machine, const cost_product_t *product);
 
 typedef struct cost_computing {
 	double time;
 	double rounds; /* of whole tiles; a round of parts counts as its fraction of a tile */
+	/* What the time consists of: multiplying; loading the edges of tiles; passing sums of parts
+	 * on; reading B if A has few rows. */
+	double multiplying, loading, handing_over, reading;
 } cost_computing_t;
 
 /** Time for `blocks` blocks to compute the product: rounds of whole tiles, then of parts. */
 cost_computing_t cost_compute(const machine_t *machine, const cost_product_t *product,
 			      int64_t blocks);
+
+/** The time of computing by its parts, for formulas (explain_formula). */
+#define COST_COMPUTING "multiply + load + pass sums on + read B"
+
+/** Records what the time of computing consists of, as parts of a candidate's cost. */
+void cost_explain(explain_t *explain, const cost_computing_t *computing);
+
+/** What bounds computing: its longest part. */
+const char *cost_bound(const cost_computing_t *computing);
+
+/**
+ * Nanoseconds of a cost of 1; 0 if the machine's clock or the width of its matrix
+ * units is not known, or if they do not multiply the dtype.
+ */
+double cost_unit_ns(const machine_t *machine, const tsr_device_props_t *device, tsr_dtype_t dtype);
 
 /** Whether the cost of sending is known. */
 bool cost_knows_links(const machine_t *machine);
@@ -78,8 +100,12 @@ typedef struct cost_search {
 	bool (*can)(const void *ctx, tile_size_t tile);
 	/* Whether it suits the shape: asked if the device is not fast at it. Null: all suit. */
 	bool (*suits)(const void *ctx, tile_size_t tile);
+	/* Its cost. It may record what that consists of (explain_part). */
 	double (*cost)(const void *ctx, tile_size_t tile);
 	const void *ctx;
+	explain_t *explain;  /* where the choice is recorded; null: nowhere */
+	const char *formula; /* of the cost (explain_formula) */
+	double unit_ns;      /* nanoseconds of a cost of 1; 0: not known */
 } cost_search_t;
 
 /**

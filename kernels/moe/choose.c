@@ -2,6 +2,8 @@
  * Automatic choices: the tile, the blocks and what they do, and the pieces in
  * which tokens and results travel.
  */
+#include <inttypes.h>
+
 #include "kernels/host/cost.h"
 #include "kernels/host/share.h"
 #include "kernels/moe/moe.h"
@@ -72,18 +74,26 @@ static double cost_in_tiles(const void *ctx, tile_size_t tile)
 					.tile = tile,
 					.tiles = padded / tile.m * tiles_of(c->inner, tile.n),
 					.parts = 1};
-	return cost_compute(place->machine, &product, place->device->resident_blocks).time;
+	const cost_computing_t computing =
+		cost_compute(place->machine, &product, place->device->resident_blocks);
+	cost_explain(place->explain, &computing);
+	explain_bound(place->explain, cost_bound(&computing));
+	return computing.time;
 }
 
 static tsr_status_t choose_tile(moe_config_t *c, const workload_place_t *place)
 {
 	const candidate_t candidate = {c, place};
-	const cost_search_t search = {.kernel = moe_patterns[c->pattern].kernels[0],
-				      .dtype = c->dtype,
-				      .device = place->device,
-				      .can = can_tile,
-				      .cost = cost_in_tiles,
-				      .ctx = &candidate};
+	const cost_search_t search = {
+		.kernel = moe_patterns[c->pattern].kernels[0],
+		.dtype = c->dtype,
+		.device = place->device,
+		.can = can_tile,
+		.cost = cost_in_tiles,
+		.ctx = &candidate,
+		.explain = place->explain,
+		.formula = COST_COMPUTING,
+		.unit_ns = cost_unit_ns(place->machine, place->device, c->dtype)};
 	if (!tile_is_automatic(c->tile))
 		return TSR_OK;
 	return cost_choose_tile(&search, moe_patterns[c->pattern].name, &c->tile);
@@ -124,14 +134,53 @@ int64_t moe_fastest(const moe_config_t *c, const workload_place_t *place)
 	const times_t times = times_of(c, place);
 	const int blocks = c->blocks > 0 ? c->blocks : place->device->resident_blocks,
 		  movers = c->senders + c->expanders;
-	return blocks > (movers > 1 ? movers : 1) && times.computing >= 0.6 * times.reading
-		       ? MOE_FUSED
-		       : MOE_BULK_SYNCHRONOUS;
+	const bool is_enough = blocks > (movers > 1 ? movers : 1),
+		   hides = times.computing >= 0.6 * times.reading;
+	const int64_t pattern = is_enough && hides ? MOE_FUSED : MOE_BULK_SYNCHRONOUS;
+	const unsigned both = 1U << MOE_FUSED | 1U << MOE_BULK_SYNCHRONOUS;
+	if (!is_enough)
+		explain_pattern_rule(place->explain, both, pattern,
+				     "of %d blocks none would be left to compute beside those that "
+				     "move",
+				     blocks);
+	else if (times.reading > 0)
+		explain_pattern_rule(
+			place->explain, both, pattern,
+			"computing takes %.3g us (tensor_rate), and reading weights and "
+			"rows %.3g (memory_rate): from 0.6 of it on copies hide beside "
+			"the product",
+			times.computing * 1e6, times.reading * 1e6);
+	else
+		explain_pattern_rule(
+			place->explain, both, pattern,
+			"its copies go on beside the product; the machine's file has no "
+			"figures of links");
+	return pattern;
 }
 
 static int between(double wanted, int least, int most)
 {
 	return wanted < least ? least : wanted < most ? (int)wanted : most;
+}
+
+/** Records why so many blocks send, or fill. */
+static void explain_movers(explain_t *explain, const char *param, int blocks, double wanted,
+			   int movers, bool has_any)
+{
+	if (!has_any)
+		explain_rule(explain, param, explain_number(blocks),
+			     "in this pattern, or on one rank, no block does that alone");
+	else if (wanted > 0)
+		explain_rule(
+			explain, param, explain_number(blocks),
+			"%.1f blocks would make all copies while the product lasts; %d move, %d "
+			"to %d, and half of them send first",
+			wanted, movers, LEAST_MOVERS, MOST_MOVERS);
+	else
+		explain_rule(explain, param, explain_number(blocks),
+			     "the machine's file has no figures of links: a third of the blocks "
+			     "moves, %d, and half of them send first",
+			     movers);
 }
 
 /**
@@ -143,13 +192,14 @@ static void choose_movers(moe_config_t *c, const workload_place_t *place, int mo
 	const work_t work = work_of(c, place->ranks);
 	const double time = product_time(c, place), giga = 1e9;
 	const bool sends = c->pattern == MOE_FUSED && place->ranks > 1;
+	const double wanted =
+		time > 0
+			? 1 + work.filled / giga / time / FILL_RATE +
+				  (sends ? work.sent / giga / time / place->machine->block_rate : 0)
+			: 0;
 	int movers = most / 3 > 2 ? most / 3 : 2;
 	if (time > 0)
-		movers = between(1 + work.filled / giga / time / FILL_RATE +
-					 (sends ? work.sent / giga / time /
-							  place->machine->block_rate
-						: 0),
-				 LEAST_MOVERS, MOST_MOVERS);
+		movers = between(wanted, LEAST_MOVERS, MOST_MOVERS);
 	movers = movers < most ? movers : most - 1;
 	if (!sends)
 		c->senders = 0;
@@ -159,6 +209,9 @@ static void choose_movers(moe_config_t *c, const workload_place_t *place, int mo
 		c->expanders = 0;
 	else if (c->expanders == 0)
 		c->expanders = movers > c->senders ? movers - c->senders : !sends;
+	explain_movers(place->explain, "comm-blocks", c->senders, wanted, movers, sends);
+	explain_movers(place->explain, "fill-blocks", c->expanders, wanted, movers,
+		       c->pattern != MOE_BULK_SYNCHRONOUS);
 }
 
 static tsr_status_t choose_blocks(moe_config_t *c, const workload_place_t *place)
@@ -167,8 +220,11 @@ static tsr_status_t choose_blocks(moe_config_t *c, const workload_place_t *place
 	const bool copies = moe_copiers(c, place->ranks) > 0;
 	const int most = place->device->resident_blocks - copies;
 	choose_movers(c, place, c->blocks > 0 ? c->blocks : most);
-	if (c->blocks == 0)
+	if (c->blocks == 0) {
 		c->blocks = most;
+		explain_rule(place->explain, "blocks", explain_number(most),
+			     "all that the device holds%s", copies ? ", but one that signals" : "");
+	}
 	if (c->blocks > most)
 		return tsr_error(TSR_ERR_RESIDENCY,
 				 "%d blocks%s wait for each other, and %s holds %d at one time; "
@@ -186,7 +242,7 @@ static tsr_status_t choose_blocks(moe_config_t *c, const workload_place_t *place
 
 /* ------------------------------------------------------------ pieces */
 
-static void choose_chunks(moe_config_t *c)
+static void choose_chunks(moe_config_t *c, const workload_place_t *place)
 {
 	const int64_t row = c->hidden * (int64_t)tsr_dtype_bytes(c->dtype),
 		      few = (c->tokens + CHUNKS - 1) / CHUNKS, copied = COPY_BYTES / row,
@@ -195,6 +251,12 @@ static void choose_chunks(moe_config_t *c)
 		c->chunk_rows = wanted < CHUNK_ROWS ? CHUNK_ROWS : wanted;
 	if (c->chunk_rows > c->tokens)
 		c->chunk_rows = c->tokens;
+	explain_rule(place->explain, "chunk-rows", explain_number(c->chunk_rows),
+		     "%d chunks have %" PRId64 " tokens%s; at least %d, and at most a rank's "
+		     "%" PRId64,
+		     CHUNKS, few,
+		     wanted > few ? ", but a copy by copy engines is 4 MiB, to be fast" : "",
+		     CHUNK_ROWS, c->tokens);
 }
 
 /**
@@ -211,9 +273,21 @@ static void choose_early(moe_config_t *c, const workload_place_t *place)
 		c->early = 0;
 	else if (c->early == 0)
 		c->early = time > 0 ? between(100 * place->ranks * arriving / time, 1, 100) : 100;
+	if (c->early == 0)
+		explain_rule(place->explain, "own-first", explain_number(0),
+			     "all tokens are here before the first product begins");
+	else if (time > 0)
+		explain_rule(
+			place->explain, "own-first", explain_number(c->early),
+			"others' tokens arrive in %.1f us (link_pair), and the product takes "
+			"%.1f: per cent of the experts that take as long with own tokens alone",
+			arriving * 1e6, time * 1e6);
+	else
+		explain_rule(place->explain, "own-first", explain_number(c->early),
+			     "all: the machine's file has no figures of links");
 }
 
-static void choose_bands(moe_config_t *c)
+static void choose_bands(moe_config_t *c, explain_t *explain)
 {
 	const int64_t tiles = tiles_of(c->hidden, c->tile.n);
 	if (c->pattern == MOE_BULK_SYNCHRONOUS || !c->is_layer)
@@ -222,6 +296,13 @@ static void choose_bands(moe_config_t *c)
 		c->bands = BANDS;
 	if (c->bands > tiles)
 		c->bands = tiles;
+	if (c->pattern == MOE_BULK_SYNCHRONOUS || !c->is_layer)
+		explain_rule(explain, "bands", explain_number(c->bands),
+			     "no results are returned while the product goes on");
+	else
+		explain_rule(explain, "bands", explain_number(c->bands),
+			     "%d, or as many as there are columns of tiles: %" PRId64, BANDS,
+			     tiles);
 }
 
 tsr_status_t moe_choose(const workload_config_t *config, const workload_place_t *place,
@@ -233,9 +314,9 @@ tsr_status_t moe_choose(const workload_config_t *config, const workload_place_t 
 		status = choose_blocks(&c, place);
 	if (status != TSR_OK)
 		return status;
-	choose_chunks(&c);
+	choose_chunks(&c, place);
 	choose_early(&c, place);
-	choose_bands(&c);
+	choose_bands(&c, place->explain);
 	*config_out = *config;
 	config_out->value[MOE_TILE] = (workload_value_t){{c.tile.m, c.tile.n, c.tile.k}};
 	config_out->value[MOE_BLOCKS] = (workload_value_t){{c.blocks}};

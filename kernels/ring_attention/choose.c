@@ -1,4 +1,6 @@
 /* Automatic choices: the tile, the blocks, how many of them move shards, and the chunks. */
+#include <inttypes.h>
+
 #include "kernels/attend/movers.h"
 #include "kernels/attend/tiles.h"
 #include "kernels/ring_attention/ring.h"
@@ -21,14 +23,18 @@ static int64_t most_tasks(const ring_config_t *c, int ranks)
 	return most * ring_all_heads(c);
 }
 
-static void choose_chunks(ring_config_t *c, int ranks)
+static void choose_chunks(ring_config_t *c, const workload_place_t *place)
 {
-	const int64_t rows = ring_most_positions(c, ranks),
+	const int64_t rows = ring_most_positions(c, place->ranks),
 		      fit = CHUNK_BYTES / (c->dim * (int64_t)tsr_dtype_bytes(c->dtype));
 	if (c->chunk_rows == 0)
 		c->chunk_rows = fit;
 	if (c->chunk_rows > rows)
 		c->chunk_rows = rows;
+	explain_rule(place->explain, "chunk-rows", explain_number(c->chunk_rows),
+		     "%d KiB of keys are %" PRId64 " rows, which take ten times as long as their "
+		     "signal; at most a rank's %" PRId64,
+		     CHUNK_BYTES >> 10, fit, rows);
 }
 
 /** Blocks that only move: none in bulk-synchronous, in which all blocks do first. */
@@ -46,8 +52,11 @@ static int choose_movers(const ring_config_t *c, const workload_place_t *place, 
 		.tasks = most_tasks(c, ranks),
 		.link_bytes = sent * keys * (double)tsr_dtype_bytes(c->dtype) * (ranks - 1),
 		.chunks = chunks * (c->pattern == RING_GATHER ? ranks - 1 : 1)};
-	if (ranks == 1 || c->pattern == RING_BULK_SYNCHRONOUS)
+	if (ranks == 1 || c->pattern == RING_BULK_SYNCHRONOUS) {
+		explain_rule(place->explain, "comm-blocks", explain_number(0), "%s",
+			     ranks == 1 ? "one rank has nothing to move" : EXPLAIN_NO_SENDERS);
 		return 0;
+	}
 	return c->comm_blocks > 0 ? c->comm_blocks : attend_movers(place, &work, most);
 }
 
@@ -63,8 +72,9 @@ tsr_status_t ring_choose(const workload_config_t *config, const workload_place_t
 {
 	ring_config_t c = ring_config_of(config);
 	if (tile_is_automatic(c.tile))
-		c.tile = attend_largest_tile(ring_patterns[c.pattern].kernels[0], c.dtype, c.dim);
-	choose_chunks(&c, place->ranks);
+		c.tile = attend_largest_tile(ring_patterns[c.pattern].kernels[0], c.dtype, c.dim,
+					     place->explain);
+	choose_chunks(&c, place);
 	const tsr_status_t status = choose_blocks(&c, place);
 	if (status != TSR_OK)
 		return status;

@@ -176,8 +176,14 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 /** Its states stay in registers. On one rank nothing is gathered. */
 static int64_t fastest(const workload_config_t *config, const workload_place_t *place)
 {
+	const int64_t pattern = place->ranks == 1 ? RING_BULK_SYNCHRONOUS : RING_GATHER;
 	(void)config;
-	return place->ranks == 1 ? RING_BULK_SYNCHRONOUS : RING_GATHER;
+	explain_pattern_rule(place->explain, 1U << RING_BULK_SYNCHRONOUS | 1U << RING_GATHER,
+			     pattern, "%s",
+			     place->ranks == 1
+				     ? "one rank has nothing to gather"
+				     : "its states stay in registers while keys and values arrive");
+	return pattern;
 }
 
 static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config,

@@ -1,4 +1,6 @@
 /* Automatic choices: the tile, the blocks and how many of them communicate, the bands. */
+#include <inttypes.h>
+
 #include "kernels/host/cost.h"
 #include "kernels/host/share.h"
 #include "kernels/split_k/split_k.h"
@@ -25,14 +27,9 @@ static int64_t tiles_of_all(const splitk_config_t *c, tile_size_t tile, int rank
  */
 enum { BANDS_TO_ALL = 8, RESULTS_BEHIND = 2 };
 
-static int choose_bands(const splitk_kind_t *kind, const splitk_config_t *c,
-			const workload_place_t *place)
+static int bands_to_all(const splitk_config_t *c, const workload_place_t *place)
 {
 	const machine_t *machine = place->machine;
-	if (!kind->to_all || place->ranks == 1)
-		return 1;
-	if (!cost_knows_links(machine) || kind->patterns[c->pattern].has_senders)
-		return BANDS_TO_ALL;
 	const double computing = (double)share_largest(c->k, place->ranks) /
 				 place->device->resident_blocks,
 		     results = cost_send(machine, place->ranks - 1).links,
@@ -42,9 +39,33 @@ static int choose_bands(const splitk_kind_t *kind, const splitk_config_t *c,
 		      rounds = tiles / place->device->resident_blocks,
 		      rows = tiles_of(share_largest(c->m, place->ranks), c->tile.m),
 		      most = rounds < rows ? rounds : rows;
-	if ((RESULTS_BEHIND * computing >= results && computing >= sums) || most < 2)
+	const bool keeps_up = RESULTS_BEHIND * computing >= results && computing >= sums;
+	const int several = most < BANDS_TO_ALL ? (int)most : BANDS_TO_ALL,
+		  bands = keeps_up || most < 2 ? 1 : several;
+	explain_rule(place->explain, "bands", explain_number(bands),
+		     "computing a chunk takes %.3g of sending its sums and %.3g of sending its "
+		     "results: from 1 and 0.5 on one band is enough, else a band has a round of "
+		     "tiles, and there are at most %d",
+		     computing / sums, computing / results, BANDS_TO_ALL);
+	return bands;
+}
+
+static int choose_bands(const splitk_kind_t *kind, const splitk_config_t *c,
+			const workload_place_t *place)
+{
+	if (!kind->to_all || place->ranks == 1) {
+		explain_rule(place->explain, "bands", explain_number(1),
+			     "no finished tile goes to other ranks");
 		return 1;
-	return most < BANDS_TO_ALL ? (int)most : BANDS_TO_ALL;
+	}
+	if (cost_knows_links(place->machine) && !kind->patterns[c->pattern].has_senders)
+		return bands_to_all(c, place);
+	explain_rule(place->explain, "bands", explain_number(BANDS_TO_ALL),
+		     "with %d bands an eighth of the finished tiles is sent last%s", BANDS_TO_ALL,
+		     cost_knows_links(place->machine)
+			     ? ""
+			     : "; the machine's file has no figures of links");
+	return BANDS_TO_ALL;
 }
 
 /** A configuration whose tile is to be chosen, and where it is to run. */
@@ -59,19 +80,30 @@ static double cost_in_tiles(const void *ctx, tile_size_t tile)
 	const candidate_t *candidate = ctx;
 	const workload_place_t *place = candidate->place;
 	const int64_t tiles = tiles_of_all(candidate->config, tile, place->ranks);
-	return (double)cost_rounds(tiles, place->device->resident_blocks) *
-	       cost_tile(place->machine, tile);
+	cost_computing_t c = {.rounds = (double)cost_rounds(tiles, place->device->resident_blocks)};
+	c.time = c.rounds * cost_tile(place->machine, tile);
+	c.multiplying = c.time * cost_multiplying(place->machine, tile);
+	c.loading = c.time - c.multiplying;
+	cost_explain(place->explain, &c);
+	explain_bound(place->explain, cost_bound(&c));
+	return c.time;
 }
 
 static tsr_status_t choose_tile(const splitk_pattern_t *pattern, splitk_config_t *c,
 				const workload_place_t *place)
 {
 	const candidate_t candidate = {c, place};
-	const cost_search_t search = {.kernel = pattern->kernels[0],
-				      .dtype = c->dtype,
-				      .device = place->device,
-				      .cost = cost_in_tiles,
-				      .ctx = &candidate};
+	const double depth = (double)share_largest(c->k, place->ranks);
+	const cost_search_t search = {
+		.kernel = pattern->kernels[0],
+		.dtype = c->dtype,
+		.device = place->device,
+		.cost = cost_in_tiles,
+		.ctx = &candidate,
+		.explain = place->explain,
+		.formula = COST_COMPUTING,
+		/* costs are those of one unit of K */
+		.unit_ns = depth * cost_unit_ns(place->machine, place->device, c->dtype)};
 	return cost_choose_tile(&search, pattern->name, &c->tile);
 }
 
@@ -85,11 +117,24 @@ static int choose_senders(const splitk_config_t *c, const workload_place_t *plac
 	if (c->comm_blocks > 0)
 		return c->comm_blocks;
 	const int64_t tiles = tiles_of_all(c, c->tile, place->ranks) / place->ranks;
-	int wanted = cost_knows_links(place->machine) && place->ranks > 1
-			     ? cost_send(place->machine, place->ranks - 1).lanes
-			     : (most + 5) / 6;
+	const bool is_known = cost_knows_links(place->machine) && place->ranks > 1;
+	int wanted = is_known ? cost_send(place->machine, place->ranks - 1).lanes : (most + 5) / 6;
 	wanted = wanted < tiles ? wanted : (int)tiles;
-	return wanted < most ? wanted : most > 1 ? most - 1 : 1;
+	const int senders = wanted < most ? wanted : most > 1 ? most - 1 : 1;
+	if (is_known)
+		explain_rule(
+			place->explain, "comm-blocks", explain_number(senders),
+			"as many as fill the links to %d peers, at most one for each of %" PRId64
+			" tiles",
+			place->ranks - 1, tiles);
+	else if (place->ranks == 1)
+		explain_rule(place->explain, "comm-blocks", explain_number(senders),
+			     "a sixth of %d blocks; one rank has no peers", most);
+	else
+		explain_rule(place->explain, "comm-blocks", explain_number(senders),
+			     EXPLAIN_SIXTH "; at most one for each of %" PRId64 " tiles", most,
+			     tiles);
+	return senders;
 }
 
 static tsr_status_t choose_blocks(const splitk_pattern_t *pattern, splitk_config_t *c,
@@ -98,12 +143,15 @@ static tsr_status_t choose_blocks(const splitk_pattern_t *pattern, splitk_config
 	const tsr_device_props_t *device = place->device;
 	const int most = device->resident_blocks;
 	const int64_t tiles = tiles_of_all(c, c->tile, place->ranks);
+	if (!pattern->has_senders)
+		explain_rule(place->explain, "comm-blocks", explain_number(0), EXPLAIN_NO_SENDERS);
 	c->comm_blocks = pattern->has_senders
 				 ? choose_senders(c, place, c->blocks > 0 ? c->blocks : most)
 				 : 0;
 	if (c->blocks == 0) {
 		const int left = most > c->comm_blocks ? most - c->comm_blocks : 1;
 		c->blocks = c->comm_blocks + (tiles < left ? (int)tiles : left);
+		explain_blocks(place->explain, c->blocks, tiles, c->comm_blocks, most);
 	}
 	if (c->blocks <= most)
 		return TSR_OK;

@@ -81,8 +81,18 @@ static tsr_status_t choose(const workload_config_t *config, const workload_place
  */
 static int64_t fastest(const workload_config_t *config, const workload_place_t *place)
 {
+	const unsigned both = 1U << SPLITK_BULK_SYNCHRONOUS | 1U << OWN_CHUNK_LAST;
 	(void)config;
-	return place->nodes > 1 ? SPLITK_BULK_SYNCHRONOUS : OWN_CHUNK_LAST;
+	if (place->nodes > 1) {
+		explain_pattern_rule(place->explain, both, SPLITK_BULK_SYNCHRONOUS,
+				     "between nodes it sends the sums of each node, and others "
+				     "those of each rank");
+		return SPLITK_BULK_SYNCHRONOUS;
+	}
+	explain_pattern_rule(place->explain, both, OWN_CHUNK_LAST,
+			     "it sends sums while the product goes on, and keeps none in memory on "
+			     "one rank");
+	return OWN_CHUNK_LAST;
 }
 
 static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config,

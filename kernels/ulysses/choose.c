@@ -1,4 +1,6 @@
 /* Automatic choices: the tile, the blocks, how many of them send, and the chunks. */
+#include <inttypes.h>
+
 #include "kernels/attend/movers.h"
 #include "kernels/attend/tiles.h"
 #include "kernels/ulysses/ulysses.h"
@@ -22,8 +24,9 @@ static int64_t at_most(int64_t wanted, int64_t most)
 	return wanted > most ? most : wanted;
 }
 
-static void choose_chunks(uly_config_t *c, int ranks)
+static void choose_chunks(uly_config_t *c, const workload_place_t *place)
 {
+	const int ranks = place->ranks;
 	const int64_t element = (int64_t)tsr_dtype_bytes(c->dtype),
 		      head_bytes = uly_share(c) * c->dim * element,
 		      positions = share_largest(c->sequence, ranks),
@@ -31,11 +34,19 @@ static void choose_chunks(uly_config_t *c, int ranks)
 	if (c->group == 0)
 		c->group = (ROW_BYTES + head_bytes - 1) / head_bytes;
 	c->group = at_most(c->group, key_heads);
+	explain_rule(place->explain, "group-heads", explain_number(c->group),
+		     "a key head has %" PRId64 " bytes of a row of Q, and rows of %d bytes are "
+		     "copied fastest; at most a rank's %" PRId64 " key heads",
+		     head_bytes, ROW_BYTES, key_heads);
 	const int64_t fit = CHUNK_BYTES / (c->group * head_bytes),
 		      quarter = (positions + MOST_ROW_CHUNKS - 1) / MOST_ROW_CHUNKS;
 	if (c->chunk_rows == 0)
 		c->chunk_rows = fit > quarter ? fit : quarter;
 	c->chunk_rows = at_most(c->chunk_rows, positions);
+	explain_rule(place->explain, "chunk-rows", explain_number(c->chunk_rows),
+		     "the larger of %d KiB of Q, %" PRId64 " rows, and one in %d of a rank's "
+		     "%" PRId64 " positions, %" PRId64,
+		     CHUNK_BYTES >> 10, fit, MOST_ROW_CHUNKS, positions, quarter);
 }
 
 /** Tasks of the rank with the most: pairs of tiles if they are causal. */
@@ -61,8 +72,10 @@ static int choose_senders(const uly_config_t *c, const workload_place_t *place, 
 				    .own_bytes = given / ranks,
 				    .chunks = c->batch * uly_groups(c, ranks) *
 					      uly_row_chunks(c, ranks) * ranks};
-	if (c->pattern == ULY_BULK_SYNCHRONOUS)
+	if (c->pattern == ULY_BULK_SYNCHRONOUS) {
+		explain_rule(place->explain, "comm-blocks", explain_number(0), EXPLAIN_NO_SENDERS);
 		return 0;
+	}
 	return c->comm_blocks > 0 ? c->comm_blocks : attend_movers(place, &work, most);
 }
 
@@ -78,8 +91,9 @@ tsr_status_t uly_choose(const workload_config_t *config, const workload_place_t 
 {
 	uly_config_t c = uly_config_of(config);
 	if (tile_is_automatic(c.tile))
-		c.tile = attend_largest_tile(uly_patterns[c.pattern].kernels[0], c.dtype, c.dim);
-	choose_chunks(&c, place->ranks);
+		c.tile = attend_largest_tile(uly_patterns[c.pattern].kernels[0], c.dtype, c.dim,
+					     place->explain);
+	choose_chunks(&c, place);
 	const tsr_status_t status = choose_blocks(&c, place);
 	if (status != TSR_OK)
 		return status;

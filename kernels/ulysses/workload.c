@@ -139,15 +139,26 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
  */
 static int64_t fastest(const workload_config_t *config, const workload_place_t *place)
 {
+	const unsigned both = 1U << ULY_BULK_SYNCHRONOUS | 1U << ULY_FUSED;
 	const machine_t *machine = place->machine;
 	const workload_cost_t c = cost(config, 0, place->ranks);
-	if (place->ranks == 1)
-		return ULY_BULK_SYNCHRONOUS;
-	if (!cost_knows_links(machine) || machine->tensor_rate <= 0)
-		return ULY_FUSED;
+	const bool is_alone = place->ranks == 1;
+	if (is_alone || !cost_knows_links(machine) || machine->tensor_rate <= 0) {
+		const int64_t pattern = is_alone ? ULY_BULK_SYNCHRONOUS : ULY_FUSED;
+		explain_pattern_rule(place->explain, both, pattern, "%s",
+				     is_alone ? "one rank has nothing to exchange"
+					      : "its exchanges go on beside the attention; the "
+						"machine's file has no figures of links");
+		return pattern;
+	}
 	const double computing = c.operations / (machine->tensor_rate * 1e12),
 		     sending = c.link_bytes / (machine->link_pair * 1e9);
-	return computing > 2 * sending ? ULY_BULK_SYNCHRONOUS : ULY_FUSED;
+	const int64_t pattern = computing > 2 * sending ? ULY_BULK_SYNCHRONOUS : ULY_FUSED;
+	explain_pattern_rule(place->explain, both, pattern,
+			     "computing takes %.1f us (tensor_rate) and sending %.1f (link_pair): "
+			     "from twice as long on, blocks that move cost more than they hide",
+			     computing * 1e6, sending * 1e6);
+	return pattern;
 }
 
 static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config,

@@ -10,6 +10,9 @@
  * With TSR_CHOICES=FOLDER the test writes FOLDER/NAME.txt, the golden file, and
  * FOLDER/NAME-all.txt, every choice, and compares nothing. So a change that is
  * meant is seen by diff between two builds.
+ *
+ * Each choice is also made with a record (kernels/host/explain.h): it is the same,
+ * and the record gives the reason.
  */
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -17,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/host/explain.h"
 #include "kernels/host/machine.h"
 #include "tools/bench/bench.h"
 
@@ -129,6 +133,58 @@ static workload_config_t config_for(const workload_t *w, int64_t pattern, worklo
 	return config;
 }
 
+/** The chosen candidate costs least of those compared, but for the margin. */
+static void check_costs(const workload_t *w, const explain_choice_t *choice)
+{
+	const explain_candidate_t *least = explain_least(choice), *chosen = explain_chosen(choice);
+	if (!least)
+		return;
+	cr_expect(chosen && !chosen->left_out && chosen->cost >= 0, "%s %s: not a candidate",
+		  w->name, choice->param);
+	cr_expect(chosen && chosen->cost <= least->cost * (1 + choice->margin),
+		  "%s %s: %g, and the least cost is %g", w->name, choice->param, chosen->cost,
+		  least->cost);
+}
+
+/** Chooses again, with a record. */
+static void check_record(const workload_t *w, const workload_config_t *config,
+			 workload_place_t place, const workload_config_t *chosen)
+{
+	workload_config_t again;
+	place.explain = explain_new();
+	cr_assert(place.explain);
+	cr_assert_eq(w->choose(config, &place, &again), TSR_OK);
+	cr_expect(memcmp(&again, chosen, sizeof again) == 0, "%s: a record changes the choice",
+		  w->name);
+	for (int i = 0; w->params[i].name; i++) {
+		const workload_param_t *param = &w->params[i];
+		const explain_choice_t *choice = explain_find(place.explain, param->name);
+		if (param->problem || (!choice && bench_value_is_automatic(&again.value[i])))
+			continue; /* the plan decides */
+		cr_expect(choice && choice->rule[0], "%s: no reason for %s", w->name, param->name);
+		cr_expect(choice && memcmp(&choice->chosen, &again.value[i],
+					   sizeof choice->chosen) == 0,
+			  "%s: another %s was recorded", w->name, param->name);
+		if (choice)
+			check_costs(w, choice);
+	}
+	explain_free(place.explain);
+}
+
+/** The pattern is among those that were compared. */
+static void check_fastest(const workload_t *w, const workload_config_t *config,
+			  workload_place_t place, int64_t pattern)
+{
+	place.explain = explain_new();
+	cr_assert(place.explain);
+	cr_assert_eq(w->fastest(config, &place), pattern);
+	const explain_choice_t *choice = explain_find(place.explain, EXPLAIN_PATTERN);
+	cr_expect(choice && choice->rule[0] && choice->chosen.x[0] == pattern &&
+			  explain_chosen(choice),
+		  "%s: no reason for %s", w->name, w->pattern(pattern));
+	explain_free(place.explain);
+}
+
 /** Appends what is chosen for each number of ranks: values in the order of the parameters. */
 static void append_choices(char *line, size_t size, const workload_t *w,
 			   const workload_config_t *config, int device)
@@ -143,8 +199,9 @@ static void append_choices(char *line, size_t size, const workload_t *w,
 		char separator = ' ';
 		(void)snprintf(line + used, size - used, " ");
 		if (config->pattern == WORKLOAD_FASTEST) {
-			(void)snprintf(line + used, size - used, " %s",
-				       w->pattern(w->fastest(config, &place)));
+			const int64_t pattern = w->fastest(config, &place);
+			(void)snprintf(line + used, size - used, " %s", w->pattern(pattern));
+			check_fastest(w, config, place, pattern);
 			continue;
 		}
 		if (w->check(config, worlds[n]) != TSR_OK ||
@@ -152,6 +209,7 @@ static void append_choices(char *line, size_t size, const workload_t *w,
 			(void)snprintf(line + used, size - used, "  refused");
 			continue;
 		}
+		check_record(w, config, place, &chosen);
 		for (int i = 0; w->params[i].name; i++) {
 			if (w->params[i].problem)
 				continue;

@@ -83,6 +83,39 @@ Test(cost, rounds_take_their_time)
 	cr_expect(cost_compute(h200, &few, 132).time > cost_compute(h200, &one, 132).time);
 }
 
+Test(cost, time_of_computing_is_the_sum_of_its_parts)
+{
+	const machine_t *h200 = machine_find("cuda", "NVIDIA H200");
+	for (int parts = 1; parts <= 2; parts++)
+		for (int few = 0; few <= 1; few++) {
+			cost_product_t product = product_of(200, parts);
+			product.m = few ? 1 : product.m;
+			const cost_computing_t c = cost_compute(h200, &product, 132);
+			const double sum = c.multiplying + c.loading + c.handing_over + c.reading;
+			cr_expect_float_eq(sum, c.time, 1e-9 * c.time);
+			cr_expect(c.multiplying > c.loading && c.loading > 0);
+			cr_expect_eq(c.handing_over > 0, parts > 1);
+			cr_expect_eq(c.reading > 0, few);
+			cr_expect_str_eq(cost_bound(&c), few ? "reading B" : "multiplying");
+		}
+	const cost_computing_t loading = {.multiplying = 1, .loading = 3, .reading = 2};
+	cr_expect_str_eq(cost_bound(&loading), "loads of operands");
+}
+
+Test(cost, is_a_time_where_matrix_units_and_clock_are_known)
+{
+	const tsr_device_props_t matrices = {.tile_depth = 64}, none = {.tile_depth = 0};
+	const machine_t *h200 = machine_find("cuda", "NVIDIA H200");
+	machine_t unknown = *h200;
+	unknown.clock = 0;
+	/* an element is two operations, of which a multiprocessor makes 4096 in a cycle */
+	cr_expect_float_eq(cost_unit_ns(h200, &matrices, TSR_BF16), 1 / (2048 * h200->clock),
+			   1e-12);
+	cr_expect(cost_unit_ns(h200, &matrices, TSR_F32) == 0);
+	cr_expect(cost_unit_ns(h200, &none, TSR_BF16) == 0);
+	cr_expect(cost_unit_ns(&unknown, &matrices, TSR_BF16) == 0);
+}
+
 Test(cost, sending_takes_longer_to_more_peers)
 {
 	const machine_t *h200 = machine_find("cuda", "NVIDIA H200");
