@@ -29,7 +29,7 @@ TABLE = {
     "cli/tsan/planted cli/tsan/scopes":
                             ("debug tsan",              "asan release"),
     "cli/manual":           ("debug",                   ""),
-    "cli/sim/costs cli/sim/workloads":
+    "cli/sim/costs cli/sim/explain cli/sim/workloads":
                             ("debug",                   "asan release"),
     "cli/pages":            ("debug",                   "release asan tsan"),
     "contract":             ("debug asan tsan release", "memcheck"),

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "bench/baseline.h"
+#include "kernels/host/explain.h"
 #include "kernels/host/judge.h"
 #include "kernels/workload.h"
 #include "tessera/tessera.h"
@@ -37,7 +38,7 @@ typedef struct bench_options {
 	bool verify, record, baseline;
 	/* search what is searched; leave alone what an earlier search has found */
 	bool tune, no_tuned;
-	bool taxes, model;
+	bool taxes, model, explain;
 	const char *json, *csv, *dump, *trace, *picture, *taxes_picture; /* null: none */
 } bench_options_t;
 
@@ -310,6 +311,8 @@ typedef struct bench_trials {
 /** One pattern's outcome, the same on every rank. */
 typedef struct bench_result {
 	workload_config_t config; /* with what was automatic filled in */
+	workload_config_t asked;  /* as the command line and searches left it */
+	explain_t *explain;       /* of --explain, on rank 0: why it was filled in so; or null */
 	bool remembered;          /* what is searched is that of an earlier search, */
 	char tuned_on[24];        /* of this date */
 	bench_trials_t *trials;   /* of --tune; null: none */
@@ -329,7 +332,8 @@ struct bench_session {
 	workload_expected_t *expected;      /* null: nothing is verified */
 	judge_t *judges[WORKLOAD_MATRICES]; /* of outputs; null: of others */
 	tsr_event_t *begin, *end;
-	int64_t fastest; /* the pattern that the workload chooses, where that one is asked for */
+	int64_t fastest;    /* the pattern that the workload chooses, where that one is asked for */
+	explain_t *explain; /* why it is, until a result has it; or null */
 };
 
 /** The run's configuration with everything filled in. */
@@ -460,6 +464,20 @@ tsr_status_t bench_alone_measure(bench_session_t *session, const bench_theirs_t 
 /** What a rank does at least. */
 workload_cost_t bench_cost(const bench_session_t *session, const workload_config_t *config,
 			   int rank);
+
+/* ---------------------------------------------------------------- explain.c, explain_json.c */
+
+/**
+ * The record of --explain; null without that option, and on other ranks than 0.
+ * Collective where it fails. Errors: TSR_ERR_NO_MEMORY.
+ */
+tsr_status_t bench_explain_new(const bench_session_t *session, explain_t **explain_out);
+
+/** --explain: for each pattern why its parameters have their values. */
+void bench_print_explain(const bench_session_t *session, const bench_result_t *results, int count);
+
+/** In JSON; null without --explain. */
+json_t *bench_explain_json(const bench_options_t *options, const bench_result_t *result);
 
 /* ---------------------------------------------------------------- report.c */
 

@@ -106,6 +106,8 @@ static json_t *result_json(const tsr_world_t *world, const bench_options_t *opti
 			  trials_json(workload, result->trials));
 	set_params(object, workload, &result->config, false);
 	(void)json_object_set_new(object, "taxes", bench_taxes_json(world, &result->taxes));
+	if (options->explain)
+		(void)json_object_set_new(object, "explain", bench_explain_json(options, result));
 	return object;
 }
 

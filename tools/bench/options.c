@@ -34,6 +34,7 @@ enum {
 	OPT_TAXES,
 	OPT_TAXES_PICTURE,
 	OPT_MODEL,
+	OPT_EXPLAIN,
 	OPT_NODES,
 	OPT_PARAM
 };
@@ -63,6 +64,7 @@ static const struct option common_options[] = {
 	{"taxes",       no_argument,       NULL, OPT_TAXES},
 	{"taxes-picture", required_argument, NULL, OPT_TAXES_PICTURE},
 	{"model",       no_argument,       NULL, OPT_MODEL},
+	{"explain",     no_argument,       NULL, OPT_EXPLAIN},
 	{"help",        no_argument,       NULL, 'h'},
 };
 /* clang-format on */
@@ -123,6 +125,8 @@ static const char help_behind[] =
 	"                        memory, computation and communication\n"
 	"      --taxes-picture FILE\n"
 	"                        draw that as SVG, a stacked bar for each pattern\n"
+	"      --explain         also print why pattern, tile and split were chosen: candidates,\n"
+	"                        what each should take, and what bounds it\n"
 	"      --model           also print what 'tessera sim' says of each pattern, in the\n"
 	"                        same configuration, and when a run reaches its moments:\n"
 	"                        measured and simulated\n"
@@ -316,6 +320,8 @@ static bool take_plain(int option, bench_options_t *o)
 		return o->taxes = true;
 	case OPT_MODEL:
 		return o->model = true;
+	case OPT_EXPLAIN:
+		return o->explain = true;
 	case OPT_TAXES_PICTURE:
 		o->taxes_picture = optarg;
 		return o->taxes = true;

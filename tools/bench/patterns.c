@@ -1,6 +1,7 @@
 /* `tessera bench WORKLOAD`: runs the patterns, in turn, on every rank. */
 #include <stdlib.h>
 
+#include "kernels/host/machine.h"
 #include "tools/bench/bench.h"
 #include "tools/network.h"
 #include "tools/usage.h"
@@ -24,6 +25,23 @@ static bool is_rank_0(const bench_session_t *session)
 	return tsr_world_rank(session->world) == 0;
 }
 
+/** --pattern fastest: the workload chooses, by the machine that the ranks run on. */
+static tsr_status_t choose_fastest(bench_session_t *session, workload_config_t *config)
+{
+	tsr_device_props_t device;
+	workload_place_t place;
+	tsr_status_t status = bench_explain_new(session, &session->explain);
+	if (status == TSR_OK)
+		status = machine_place(session->world, &device, &place);
+	if (status != TSR_OK)
+		return status;
+	place.explain = session->explain;
+	config->pattern = WORKLOAD_FASTEST;
+	config->pattern = session->workload->fastest(config, &place);
+	session->fastest = config->pattern;
+	return TSR_OK;
+}
+
 /** The run shows that the problem fits; then inputs are made, and what outputs must be. */
 static tsr_status_t begin(bench_session_t *session)
 {
@@ -32,12 +50,11 @@ static tsr_status_t begin(bench_session_t *session)
 	for (int p = WORKLOAD_PATTERNS; p-- > 0;)
 		if (options->patterns[p])
 			config.pattern = p;
-	if (options->fastest)
-		config.pattern = WORKLOAD_FASTEST;
-	tsr_status_t status = session->workload->open(session->world, &config, &session->run);
+	tsr_status_t status = options->fastest ? choose_fastest(session, &config) : TSR_OK;
+	if (status == TSR_OK)
+		status = session->workload->open(session->world, &config, &session->run);
 	if (status != TSR_OK)
 		return status;
-	session->fastest = bench_chosen(session).pattern;
 	if (is_rank_0(session))
 		bench_print_head(session->world, options);
 	status = bench_fill(session);
@@ -47,6 +64,27 @@ static tsr_status_t begin(bench_session_t *session)
 		status = tsr_event_create(session->world, &session->begin);
 	if (status == TSR_OK)
 		status = tsr_event_create(session->world, &session->end);
+	return status;
+}
+
+/** Reconfigures for a pattern, and records why with --explain. */
+static tsr_status_t configure(bench_session_t *session, const workload_config_t *config,
+			      bench_result_t *result)
+{
+	const workload_t *workload = session->workload;
+	tsr_status_t status = TSR_OK;
+	result->asked = *config;
+	result->explain = session->explain;
+	session->explain = NULL;
+	if (!result->explain)
+		status = bench_explain_new(session, &result->explain);
+	if (status != TSR_OK)
+		return status;
+	if (workload->explain)
+		workload->explain(session->run, result->explain);
+	status = workload->reconfigure(session->run, config);
+	if (workload->explain)
+		workload->explain(session->run, NULL);
 	return status;
 }
 
@@ -67,7 +105,7 @@ static tsr_status_t run_pattern(bench_session_t *session, int pattern, const ben
 		status = bench_recall(session, &config, result);
 	}
 	if (status == TSR_OK)
-		status = session->workload->reconfigure(session->run, &config);
+		status = configure(session, &config, result);
 	if (status == TSR_OK)
 		status = bench_run(session, result);
 	if (status == TSR_OK && options->taxes)
@@ -110,6 +148,8 @@ static tsr_status_t run_patterns(bench_session_t *session, findings_t *findings)
 	}
 	if (status == TSR_OK && first)
 		bench_print_tuned(session->workload, findings->results, findings->count);
+	if (status == TSR_OK && first && options->explain)
+		bench_print_explain(session, findings->results, findings->count);
 	if (status == TSR_OK && first && options->taxes)
 		bench_print_taxes(session, findings->results, findings->count);
 	if (status == TSR_OK && first && options->model)
@@ -121,6 +161,7 @@ static tsr_status_t run_patterns(bench_session_t *session, findings_t *findings)
 static tsr_status_t finish(bench_session_t *session, tsr_status_t status)
 {
 	bench_judges_destroy(session);
+	explain_free(session->explain);
 	(void)tsr_event_destroy(session->begin);
 	(void)tsr_event_destroy(session->end);
 	return session->run ? session->workload->close(session->run, status) : status;
@@ -166,6 +207,7 @@ static int bench_rank(tsr_world_t *world, int argc, char **argv)
 		wrong = wrong || findings.results[i].judgement.wrong_rank >= 0;
 		bench_times_free(&findings.results[i].times);
 		free(findings.results[i].trials);
+		explain_free(findings.results[i].explain);
 	}
 	bench_theirs_free(&findings.theirs);
 	return code == TOOL_OK && wrong ? TOOL_FAILED : code;
