@@ -103,6 +103,11 @@ const bench_engine_t *bench_engine_of(const char *backend)
 	return NULL;
 }
 
+bool bench_has_baseline(const char *backend)
+{
+	return bench_engine_of(backend) != NULL;
+}
+
 tsr_status_t bench_baseline_open(tsr_world_t *world, const bench_task_t *task,
 				 bench_baseline_t **baseline_out)
 {

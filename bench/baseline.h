@@ -35,6 +35,9 @@ typedef struct bench_task {
 
 typedef struct bench_baseline bench_baseline_t;
 
+/** Whether there are libraries for the backend. */
+bool bench_has_baseline(const char *backend);
+
 /**
  * Finds what the world's backend has, and takes memory for it. What is not
  * there is no error: see bench_baseline_missing.

@@ -48,6 +48,8 @@ TSR_API tsr_status_t tsr_init(tsr_world_t **world_out);
  * Called by:  every rank (collective).
  * Errors:     TSR_ERR_MISMATCH, TSR_ERR_PEER_LOST, TSR_ERR_TIMEOUT,
  *             TSR_ERR_ABORTED. Everything local is released even then.
+ *             TSR_ERR_ARGUMENT (the world of TSR_MAIN, which ends with its body);
+ *             then the world goes on.
  */
 TSR_API tsr_status_t tsr_finalize(tsr_world_t *world);
 

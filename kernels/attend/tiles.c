@@ -1,6 +1,7 @@
 #include "kernels/attend/tiles.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "kernels/attend/params.h"
 
@@ -19,6 +20,28 @@ bool attend_try_tile(const char *kernel, tsr_dtype_t dtype, int64_t dim, int ind
 	return false;
 }
 
+/** "16, 64, 128": the columns of heads for which a kernel is built. */
+static void list_dims(const char *kernel, tsr_dtype_t dtype, char *text, size_t bytes)
+{
+	enum { MOST = 8 };
+	tile_size_t tile;
+	size_t length = 0;
+	int at = 0, dims[MOST], count = 0;
+	*text = '\0';
+	while (variant_at(&at, kernel, dtype, &tile) && count < MOST) {
+		int i = 0;
+		while (i < count && dims[i] != tile.k)
+			i++;
+		if (i < count)
+			continue;
+		dims[count++] = tile.k;
+		length += (size_t)snprintf(text + length, bytes - length, "%s%d",
+					   length > 0 ? ", " : "", tile.k);
+	}
+	if (count == 0)
+		snprintf(text, bytes, "no number of");
+}
+
 tsr_status_t attend_check_tile(const char *workload, const char *kernel, tsr_dtype_t dtype,
 			       int64_t dim, tile_size_t tile)
 {
@@ -26,11 +49,13 @@ tsr_status_t attend_check_tile(const char *workload, const char *kernel, tsr_dty
 	for (int index = 0; attend_try_tile(kernel, dtype, dim, index, &built); index++)
 		if (tile_is_automatic(tile) || (built.x[0] == tile.m && built.x[1] == tile.n))
 			return TSR_OK;
+	char dims[128];
+	list_dims(kernel, dtype, dims, sizeof dims);
 	return tsr_error(TSR_ERR_NOT_FOUND,
 			 "%s is not built for this tile, %" PRId64
-			 " columns a head and dtype %s; heads have 16, 64 or 128 columns, and "
-			 "without --tile the largest tile is taken",
-			 workload, dim, tsr_dtype_name(dtype));
+			 " columns a head and dtype %s; in %s heads have %s columns, and without "
+			 "--tile the largest tile is taken",
+			 workload, dim, tsr_dtype_name(dtype), tsr_dtype_name(dtype), dims);
 }
 
 tile_size_t attend_largest_tile(const char *kernel, tsr_dtype_t dtype, int64_t dim,

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "src/base/error.h"
 #include "src/collectives/args.h"
@@ -45,6 +46,20 @@ typedef struct call {
 	tsr_stream_collective_args_t args;
 } call_t;
 
+static tsr_status_t check_state(const call_t *c)
+{
+	char why[512];
+	const tsr_status_t status = tsr_heap_check_range(c->stream->world, c->name, c->state,
+							 tsr_collective_state_bytes(c->ranks));
+	if (status == TSR_OK)
+		return TSR_OK;
+	snprintf(why, sizeof why, "%s", tsr_last_error());
+	return tsr_error(status,
+			 "%s: its state is too small, or not in the heap: allocate "
+			 "tsr_collective_state_bytes(%d) bytes for it (%s)",
+			 c->name, c->ranks, why);
+}
+
 /** What all calls need. `root`: 0 where there is none. */
 static tsr_status_t begin(call_t *c, const char *name, enum tsr_stream_collective what,
 			  tsr_stream_t *stream, const tsr_tensor_t *dst, const tsr_tensor_t *src,
@@ -76,8 +91,7 @@ static tsr_status_t begin(call_t *c, const char *name, enum tsr_stream_collectiv
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "%s with root %d: the stream's team has ranks 0 to %d", name, root,
 				 c->ranks - 1);
-	return tsr_heap_check_range(stream->world, name, state,
-				    tsr_collective_state_bytes(c->ranks));
+	return check_state(c);
 }
 
 /* ------------------------------------------------------------------ shapes */

@@ -1,7 +1,9 @@
 /* Finding and loading the carrier, which is a plug-in. */
 #include <dlfcn.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/error.h"
@@ -61,6 +63,23 @@ static tsr_status_t check(const tsr_carrier_t *carrier, const char *path)
 	return TSR_OK;
 }
 
+/**
+ * Loads the plug-in, and UCX with it. UCX takes SIGHUP to print what it holds,
+ * which is no use to who closes a terminal: the program's action stays, unless
+ * UCX_DEBUG_SIGNO asks for one. It is never closed: UCX leaves threads and hooks
+ * behind. A second call gets the same one.
+ */
+static void *open_quietly(const char *path)
+{
+	struct sigaction hangup;
+	const bool keeps =
+		getenv("UCX_DEBUG_SIGNO") == NULL && sigaction(SIGHUP, NULL, &hangup) == 0;
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	if (keeps)
+		(void)sigaction(SIGHUP, &hangup, NULL);
+	return library;
+}
+
 tsr_status_t tsr_net_load(const char *plugin, const tsr_carrier_t **carrier_out)
 {
 	char path[PATH_MAX];
@@ -73,8 +92,7 @@ tsr_status_t tsr_net_load(const char *plugin, const tsr_carrier_t **carrier_out)
 			"with UCX's headers (libucx-dev on Debian) and install it, or name "
 			"the file by TESSERA_NET_PLUGIN",
 			path);
-	/* Not closed: UCX leaves threads and hooks behind. A second call gets the same one. */
-	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	void *library = open_quietly(path);
 	if (library == NULL)
 		return tsr_error(
 			TSR_ERR_UNSUPPORTED,

@@ -52,6 +52,7 @@ static int run_rank(tsr_boot_t *boot, const tsr_options_t *options, int argc, ch
 		code = report(boot);
 	} else {
 		tsr_status_t status = TSR_ERR_PEER_LOST;
+		world->is_of_main = true;
 		code = tsr_exit_code(entry(world, argc, argv));
 		if (code != 0)
 			tsr_boot_fail(boot, code);

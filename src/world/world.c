@@ -250,6 +250,10 @@ tsr_status_t tsr_finalize(tsr_world_t *world)
 {
 	if (world == NULL)
 		return TSR_OK;
+	if (world->is_of_main)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "tsr_finalize of the world of TSR_MAIN: return from its body, "
+				 "which ends the world");
 	tsr_boot_t *boot = world->boot;
 	const tsr_status_t status = tsr_world_close(world, tsr_world_settle(world));
 	tsr_boot_leave(boot);

@@ -23,6 +23,7 @@ struct tsr_world {
 	tsr_host_t host; /* the backend keeps a pointer to it */
 	tsr_device_t *device;
 	int rank, size;
+	bool is_of_main; /* made by TSR_MAIN, which also ends it */
 	int node_count;
 	int nodes[TSR_MAX_RANKS]; /* nodes[r]: the node of rank r */
 

@@ -178,8 +178,7 @@ static void judge_end(check_t *check, int left, bool in_flight, uint64_t seed)
 	if (!check->tally.spoke && code == 0)
 		snprintf(check->failure, SENTENCE_BYTES,
 			 "the program ended without a word of what it explored: is it linked with "
-			 "Tessera, and does it start a "
-			 "world?");
+			 "Tessera, does it start a world, and does it launch a kernel?");
 	else if (!check->tally.spoke)
 		snprintf(check->failure, SENTENCE_BYTES, "the program %s before its first kernel",
 			 how);

@@ -16,6 +16,11 @@ static void raise_flag(tsr_coop_t *coop, const char *call, TSR_HEAP uint64_t *fl
 		       tsr_signal_op_t op, int peer, int scope)
 {
 	tsr_mem_t mem;
+	if (op != TSR_SIGNAL_SET && op != TSR_SIGNAL_ADD) {
+		tsr_cpu_misuse(coop, call, "name TSR_SIGNAL_SET or TSR_SIGNAL_ADD",
+			       "by an operation that does not exist, %d", (int)op);
+		return;
+	}
 	if (!tsr_mem_reach(coop, call, flag, sizeof(uint64_t), sizeof(uint64_t), peer,
 			   TSR_MEM_WRITE, &mem))
 		return;

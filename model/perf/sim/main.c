@@ -162,17 +162,17 @@ int main(int argc, char **argv)
 	char ranks[16];
 	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
 		tool_print_help(help);
-		return argc < 2 ? TOOL_MISUSED : TOOL_OK;
+		return tsr_flush_output(argc < 2 ? TOOL_MISUSED : TOOL_OK);
 	}
 	if (sim_machine_find("h200x8", &sim_machine) != TSR_OK || !read_line(argc, argv, &line))
 		return tool_misuse_last_error("sim");
 	if (line.prints) {
 		sim_machine_print(&sim_machine);
-		return TOOL_OK;
+		return tsr_flush_output(TOOL_OK);
 	}
 	if (sim_machine_check(&sim_machine) != TSR_OK)
 		return tool_misuse_last_error("sim");
 	set_environment();
 	add_defaults(&line, ranks);
-	return tsr_cmd_bench(line.argc, line.argv);
+	return tsr_flush_output(tsr_cmd_bench(line.argc, line.argv));
 }

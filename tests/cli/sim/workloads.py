@@ -86,6 +86,28 @@ def as_measured():
         )
 
 
+def taxes():
+    for workload in workloads():
+        done = run("sim", workload, "--machine", "h200x2", "--taxes")
+        tap.verdict(
+            done.returncode == 0 and re.search(r"recorded [+-]0\.0%", done.stdout),
+            f"{workload} --taxes", done.stdout + done.stderr
+        )
+
+
+def lost_output():
+    for words in (("gemm-all-scatter",), ("--figures",)):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run(
+                [TESSERA, "sim", *words], stdout=full, stderr=subprocess.PIPE, text=True,
+                timeout=240, check=False
+            )
+        tap.verdict(
+            done.returncode == 1 and "cannot be written" in done.stderr,
+            f"sim {words[0]} says that its output is lost", done.stderr
+        )
+
+
 def refusals():
     for words, sentence in (
         (("gemm-all-scatter", "--machine", "b200x8"), "no machine b200x8: name a kind"),
@@ -108,6 +130,8 @@ def refusals():
 def main():
     with tempfile.TemporaryDirectory() as folder:
         every_workload(folder)
+        taxes()
+        lost_output()
         what_if(folder)
     as_measured()
     refusals()

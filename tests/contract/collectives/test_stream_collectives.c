@@ -331,6 +331,9 @@ static int refused_body(tsr_world_t *world, int argc, char **argv)
 	other.data = (TSR_HEAP char *)data + 512;
 	REFUSED(tsr_stream_all_reduce(NULL, &a, &a, TSR_REDUCE_SUM, state), "stream must not be");
 	REFUSED(tsr_stream_all_reduce(s, &a, &a, TSR_REDUCE_SUM, NULL), "state must not be null");
+	REFUSED(tsr_stream_all_reduce(s, &a, &a, TSR_REDUCE_SUM,
+				      (TSR_HEAP tsr_collective_state_t *)a.data),
+		"its state is too small");
 	REFUSED(tsr_stream_all_reduce(s, &a, NULL, TSR_REDUCE_SUM, state), "src must not be null");
 	REFUSED(tsr_stream_all_reduce(s, &a, &half, TSR_REDUCE_SUM, state),
 		"extent 0 of dst is 4, and src of rank");

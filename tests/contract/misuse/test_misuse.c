@@ -17,6 +17,7 @@ typedef enum misuse {
 	ATOMIC_RANK,
 	ATOMIC_ALIGNMENT,
 	SIGNAL_RANK,
+	SIGNAL_OP,
 	WAIT_OUTSIDE,
 	WAIT_FOR_RANK,
 	WAIT_FOR_NONE,
@@ -84,6 +85,7 @@ static const char *const said[MISUSES] = {
 	"tsr_atomic_add to rank -1",                                   /* ATOMIC_RANK */
 	"tsr_atomic_max of an address that is not aligned to 8",       /* ATOMIC_ALIGNMENT */
 	"tsr_signal to rank 2 of a world of 2",                        /* SIGNAL_RANK */
+	"tsr_signal by an operation that does not exist, 7",           /* SIGNAL_OP */
 	"tsr_wait of 8 bytes outside",                                 /* WAIT_OUTSIDE */
 	"tsr_wait for rank 64",                                        /* WAIT_FOR_RANK */
 	"tsr_wait_any for 0 flags",                                    /* WAIT_FOR_NONE */
@@ -399,6 +401,9 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 		break;
 	case SIGNAL_RANK:
 		tsr_signal(block, a->heap, 1, TSR_SIGNAL_SET, 2);
+		break;
+	case SIGNAL_OP:
+		tsr_signal(block, a->heap, 1, (tsr_signal_op_t)7, 0);
 		break;
 	case WAIT_OUTSIDE:
 		tsr_wait(block, (TSR_HEAP uint64_t *)(uintptr_t)64, 1, 0);

@@ -37,6 +37,8 @@ static int queries(tsr_world_t *world, int argc, char **argv)
 	CHECK(props.ordinal == -1);
 	CHECK(props.parallel_blocks == share_of_processors(size, props.resident_blocks));
 	CHECK(tsr_world_device(world, NULL) == TSR_ERR_ARGUMENT);
+	CHECK(tsr_finalize(world) == TSR_ERR_ARGUMENT && tsr_barrier(world) == TSR_OK,
+	      "the world of TSR_MAIN goes on until its body ends");
 	return 0;
 }
 

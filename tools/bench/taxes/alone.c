@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/host/machine.h"
 #include "tools/bench/bench.h"
 #include "tools/perf/kernels/kernels.h"
 
@@ -96,11 +97,24 @@ static tsr_status_t measure_stores(bench_session_t *session, bench_baseline_t *b
 	return status;
 }
 
+/** A machine that is simulated has no libraries to measure with: the rate in its file. */
+static tsr_status_t look_up_rate(const bench_session_t *session, double *gbps_out)
+{
+	tsr_device_props_t device;
+	workload_place_t place;
+	const tsr_status_t status = machine_place(session->world, &device, &place);
+	if (status == TSR_OK)
+		*gbps_out = place.ranks > 2 ? place.machine->link_all : place.machine->link_pair;
+	return status;
+}
+
 /** The rate of plain stores, each rank to each other. */
 static tsr_status_t measure_rate(bench_session_t *session, double *gbps_out)
 {
 	char sentence[1024];
 	bench_baseline_t *b = NULL;
+	if (!bench_has_baseline(tsr_world_backend(session->world)))
+		return look_up_rate(session, gbps_out);
 	const bench_task_t task = {session->workload, &session->options->config, session->run};
 	tsr_status_t status = bench_baseline_open(session->world, &task, &b);
 	if (status == TSR_OK)
