@@ -125,6 +125,24 @@ static int choose_flag(const flag_await_t *f, int *choice_out)
 	return chosen;
 }
 
+/**
+ * A wait looks at its words at once. What nobody has written by then may end it:
+ * fresh memory holds anything.
+ */
+static void judge_unwritten(const flag_await_t *f)
+{
+	for (int flag = 0; flag < f->wait->count && !f->x->areas[f->area].shared; flag++) {
+		const tsr_ordered_t ordered = ordered_of(f, flag);
+		const tsr_shadow_found_t found = {.unwritten = true,
+						  .unwritten_offset = ordered.word.offset,
+						  .unwritten_bytes = ordered.word.bytes};
+		if (!tsr_shadow_is_unwritten(f->x->shadow, &ordered.word))
+			continue;
+		tsr_exploration_judge(f->x, f->number, f->area, false, &found);
+		return;
+	}
+}
+
 static void watch_flags(tsr_exploration_t *x, tsr_flag_watch_t *watch)
 {
 	const size_t end = watch->offset + watch->bytes;
@@ -188,6 +206,7 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 				  .operation = f.number};
 	int choice = 0;
 	bool enough, expired;
+	judge_unwritten(&f);
 	watch_flags(x, &watch);
 	do {
 		expired = tsr_explorer_await(x->explorer, &await) != TSR_AWAIT_OK;

@@ -216,6 +216,9 @@ tsr_status_t tsr_shadow_peek(tsr_shadow_t *shadow, uint32_t operation,
 			     const tsr_views_access_t *access, const tsr_shadow_word_t *word,
 			     int choice, uint64_t *value_out, bool *initial_out);
 
+/** Whether nobody has written some of a word's bytes. */
+bool tsr_shadow_is_unwritten(const tsr_shadow_t *shadow, const tsr_shadow_word_t *word);
+
 /** Performs the access: tsr_views_act. */
 tsr_status_t tsr_shadow_act(tsr_shadow_t *shadow, uint32_t operation,
 			    const tsr_views_access_t *access, const tsr_shadow_word_t *word,

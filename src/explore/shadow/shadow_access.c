@@ -384,6 +384,15 @@ static bool look(const tsr_shadow_t *shadow, const shadow_region_t *region, size
 	return shadow_is_unwritten(shadow, state);
 }
 
+bool tsr_shadow_is_unwritten(const tsr_shadow_t *shadow, const tsr_shadow_word_t *word)
+{
+	const size_t end = word->offset + word->bytes;
+	bool unwritten = false;
+	for (size_t at = word->offset, until; at < end && !unwritten; at = until)
+		unwritten = look(shadow, &shadow->regions[word->region], at, end, &until);
+	return unwritten;
+}
+
 /** What a copy is about to bring, by spans. Null, and `exhausted`: no memory. */
 static span_t *spans_of(tsr_shadow_t *shadow, const tsr_shadow_range_t *range, uint32_t *count_out)
 {

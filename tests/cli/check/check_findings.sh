@@ -305,6 +305,22 @@ for weak in view cache; do
 	verdict $? "and used whole, $weak" "exit code $code"
 done
 
+# A wait looks at its word at once, and fresh memory holds anything.
+uncleared="$BUILD/tests/planted/memory/uncleared"
+for weak in view cache; do
+	for kind in flag:tsr_wait any:tsr_wait_any word:tsr_wait_word marked:tsr_take_marked; do
+		try tessera check -n 2 --seeds 20 --weak $weak "$uncleared" "${kind%:*}"
+		[ "$code" -eq 1 ] &&
+			grep -q '^finding: unwritten-read: ' "$TAP_FILES/out" &&
+			grep -qE "^  read  *${kind#*:} at tests/planted/memory/uncleared.c:" \
+				"$TAP_FILES/out"
+		verdict $? "a wait for memory that nobody has written: ${kind%:*}, $weak" \
+			"exit code $code"
+	done
+	prints "and for a flag that was cleared, $weak" '^no finding$' \
+		tessera check -n 2 --seeds 20 --weak $weak "$uncleared" right
+done
+
 # Load buffering: a compare-and-swap reads what lets it go as it went; where its failure is what may
 # be overtaken, that is advised.
 lockfree="$BUILD/tests/planted/order/lockfree"
