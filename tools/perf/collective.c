@@ -17,14 +17,21 @@ typedef struct shape {
 } shape_t;
 
 static const shape_t shapes[] = {
-	[PERF_ALL_GATHER] = {&perf_all_gather, .whole_dst = true, .cut = true},
-	[PERF_ALL_TO_ALL] = {&perf_all_to_all, true, true, .cut = true, .apart = true},
-	[PERF_BROADCAST] = {&perf_broadcast, true, true},
-	[PERF_GATHER] = {&perf_gather, .whole_dst = true, .cut = true, .to_root = true},
-	[PERF_SCATTER] = {&perf_scatter, .whole_src = true, .cut = true},
-	[PERF_ALL_REDUCE] = {&perf_all_reduce, true, true},
-	[PERF_REDUCE] = {&perf_reduce, true, true, .to_root = true},
-	[PERF_REDUCE_SCATTER] = {&perf_reduce_scatter, .whole_src = true, .cut = true},
+	[PERF_ALL_GATHER] = {.kernel = &perf_all_gather, .whole_dst = true, .cut = true},
+	[PERF_ALL_TO_ALL] = {.kernel = &perf_all_to_all,
+			     .whole_dst = true,
+			     .whole_src = true,
+			     .cut = true,
+			     .apart = true},
+	[PERF_BROADCAST] = {.kernel = &perf_broadcast, .whole_dst = true, .whole_src = true},
+	[PERF_GATHER] = {.kernel = &perf_gather, .whole_dst = true, .cut = true, .to_root = true},
+	[PERF_SCATTER] = {.kernel = &perf_scatter, .whole_src = true, .cut = true},
+	[PERF_ALL_REDUCE] = {.kernel = &perf_all_reduce, .whole_dst = true, .whole_src = true},
+	[PERF_REDUCE] = {.kernel = &perf_reduce,
+			 .whole_dst = true,
+			 .whole_src = true,
+			 .to_root = true},
+	[PERF_REDUCE_SCATTER] = {.kernel = &perf_reduce_scatter, .whole_src = true, .cut = true},
 };
 
 typedef struct collective {
