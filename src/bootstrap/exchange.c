@@ -137,9 +137,22 @@ static tsr_status_t await_explored(tsr_meeting_t *meeting, const char *call)
 	return TSR_OK;
 }
 
+/**
+ * How long a rank waits for the others: the deadline, and a little more. Who does
+ * not come may wait for its own kernel, whose wait began at the same time: it
+ * expires first then, and its sentence says for whom and where.
+ */
+static uint64_t patience_ns(const tsr_boot_t *boot)
+{
+	enum { MOST_NS = 500 * 1000000 };
+	const uint64_t more_ns = boot->deadline_ns / 8;
+	return boot->deadline_ns + (more_ns < MOST_NS ? more_ns : MOST_NS);
+}
+
 static tsr_status_t await_round(tsr_meeting_t *meeting, const char *call, uint64_t begin_ns)
 {
 	tsr_boot_t *boot = meeting->boot;
+	const uint64_t most_ns = patience_ns(boot);
 	_Atomic uint32_t *round = &meeting->words->round;
 	if (boot->exploration)
 		return await_explored(meeting, call);
@@ -157,7 +170,7 @@ static tsr_status_t await_round(tsr_meeting_t *meeting, const char *call, uint64
 		tsr_status_t status = tsr_boot_ended(boot);
 		const uint64_t now = tsr_now_ns();
 		const uint64_t waited_ns = tsr_stopwatch_look(&watch, now);
-		if (status == TSR_OK && waited_ns > boot->deadline_ns)
+		if (status == TSR_OK && waited_ns > most_ns)
 			status = tsr_meeting_expire(meeting, call, begin_ns);
 		if (status == TSR_OK && now - checked_ns >= tsr_boot_look_ns(boot)) {
 			status = tsr_meeting_check_ranks(meeting, call);
@@ -165,7 +178,7 @@ static tsr_status_t await_round(tsr_meeting_t *meeting, const char *call, uint64
 		}
 		if (status != TSR_OK)
 			return round_complete(meeting) ? TSR_OK : status;
-		const uint64_t end_ns = boot->deadline_ns + 1,
+		const uint64_t end_ns = most_ns + 1,
 			       left_ns = end_ns > waited_ns ? end_ns - waited_ns : SLEEP_NS;
 		tsr_futex_wait(round, seen, left_ns < SLEEP_NS ? left_ns : SLEEP_NS);
 	}

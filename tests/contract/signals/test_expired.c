@@ -72,6 +72,29 @@ Test(expired, a_wait_that_never_comes)
 		ended_both(sizes[i], expired_body, NULL, "a wait");
 }
 
+/* ------------------------------------------- the kernel is named, not the barrier behind it */
+
+static int barrier_body(tsr_world_t *world, int argc, char **argv)
+{
+	tsr_stream_t *stream;
+	(void)argc, (void)argv;
+	lone_args_t a = {zeroed(world, 9 * sizeof(uint64_t), "lone flags"), 0, 1};
+	CHECK(a.flags && tsr_stream_create(tsr_world_team(world), &stream) == TSR_OK);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	CHECK(tsr_launch(stream, &wait_for_nothing, 3, &a) == TSR_OK);
+	CHECK(tsr_barrier(world) != TSR_OK);
+	CHECK(strstr(tsr_last_error(), "block 2 of kernel wait_for_nothing waited"), "%s",
+	      tsr_last_error());
+	return witness();
+}
+
+/** The ranks that wait in the barrier began to do so as early as the kernel. */
+Test(expired, a_kernel_that_holds_up_a_barrier_is_named)
+{
+	set_ending_deadline(world_has_threads() ? 4000000000u : 6000000000u);
+	ended_both(3, barrier_body, NULL, "a barrier");
+}
+
 /* ------------------------------------------------------------------ a word that nobody writes */
 
 TSR_KERNEL(wait_for_no_word, lone_args_t, a)
