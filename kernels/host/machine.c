@@ -1,6 +1,12 @@
 #include "kernels/host/machine.h"
 
+#include <stddef.h>
 #include <string.h>
+
+#define FIGURE(name_, unit_, meaning_) {#name_, unit_, meaning_, offsetof(machine_t, name_)},
+const machine_figure_t machine_figures[] = {MACHINE_FIGURES(FIGURE)};
+#undef FIGURE
+const int machine_figure_count = sizeof machine_figures / sizeof *machine_figures;
 
 static bool names_device(const machine_t *machine, const char *device)
 {

@@ -76,6 +76,22 @@ typedef struct machine {
 
 #undef MACHINE_FIELD
 
+/** What a figure is called, and where it stands in a machine_t. */
+typedef struct machine_figure {
+	const char *name, *unit, *meaning;
+	size_t at;
+} machine_figure_t;
+
+/* All figures, in the order of MACHINE_FIGURES. */
+extern const machine_figure_t machine_figures[];
+extern const int machine_figure_count;
+
+/** A figure's place in a machine. */
+static inline double *machine_value(machine_t *machine, const machine_figure_t *figure)
+{
+	return (double *)(void *)((char *)machine + figure->at);
+}
+
 /* All machines. The build makes the table (site_scons/machines.py). */
 extern const machine_t machine_table[];
 extern const int machine_count;

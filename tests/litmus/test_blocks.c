@@ -101,7 +101,9 @@ PASS(by_release_and_fence, STORE(TSR_RELEASE), LOOK(TSR_RELAXED) FENCE(TSR_ACQUI
  * Each worker puts and fetches its part; the block's fence covers what all of
  * them did. Litmus: MP.frel.facq.diffGPU-ss. The last worker of rank 0 puts
  * late: until its deadline, or until the next rank has kept the round. If the
- * fence does not wait for this worker, the next rank keeps an old part.
+ * fence does not wait for this worker, the next rank keeps an old part. Partner
+ * of that wait, and of the block's: the signal of the next rank at the round's
+ * end. Litmus: LB.retired.diffGPU-ss.
  */
 TSR_KERNEL_SPLIT(by_fences_of_workers, WORKERS, nothing_shared_t, block_args_t, a)
 {

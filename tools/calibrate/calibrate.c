@@ -5,15 +5,14 @@
 #include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tessera/backends.h"
 #include "tessera/program.h"
 #include "tools/beside.h"
+#include "tools/child.h"
 #include "tools/commands.h"
 #include "tools/input.h"
 #include "tools/usage.h"
@@ -47,32 +46,22 @@ static const char help[] =
 
 /* ------------------------------------------------------------------ figures */
 
-typedef struct figure {
-	const char *name, *unit;
-	size_t at; /* in machine_t */
-} figure_t;
-
-#define FIGURE(name_, unit_, meaning_) {#name_, unit_, offsetof(machine_t, name_)},
-static const figure_t figures[] = {MACHINE_FIGURES(FIGURE)};
-#undef FIGURE
-
 const char *calibrate_name(calibrate_figure_t figure)
 {
-	return figures[figure].name;
+	return machine_figures[figure].name;
 }
 
 const char *calibrate_unit(calibrate_figure_t figure)
 {
-	return figures[figure].unit;
+	return machine_figures[figure].unit;
 }
 
 double calibrate_value(const calibration_t *c, calibrate_figure_t figure)
 {
-	double value;
+	machine_t kind = *c->kind;
 	if (c->found[figure].is_found)
 		return c->found[figure].value;
-	memcpy(&value, (const char *)c->kind + figures[figure].at, sizeof value);
-	return value;
+	return *machine_value(&kind, &machine_figures[figure]);
 }
 
 void calibrate_keep(calibration_t *c, calibrate_figure_t figure, double value, const char *format,
@@ -86,28 +75,14 @@ void calibrate_keep(calibration_t *c, calibrate_figure_t figure, double value, c
 	va_start(values, format);
 	(void)vsnprintf(found->what, sizeof found->what, format, values);
 	va_end(values);
-	(void)printf("%-18s %10s %-8s %s\n", figures[figure].name, text, figures[figure].unit,
+	(void)printf("%-18s %10s %-8s %s\n", calibrate_name(figure), text, calibrate_unit(figure),
 		     found->what);
 	(void)fflush(stdout);
 }
 
 /* ------------------------------------------------------------------ the nearest kind */
 
-/** The first backend that has a device, as a world would take it. */
-static const char *default_backend(void)
-{
-	static char name[sizeof((tsr_backend_info_t){0}).name];
-	tsr_backend_info_t info = {.size = sizeof info};
-	const char *set = getenv("TESSERA_BACKEND");
-	if (set && *set)
-		return set;
-	for (int i = 0; tsr_backend_at(i, &info) == TSR_OK; i++)
-		if (info.devices > 0) {
-			(void)snprintf(name, sizeof name, "%s", info.name);
-			break;
-		}
-	return name;
-}
+enum { INFO_SECONDS = 60 };
 
 static const machine_t *kind_called(const char *name)
 {
@@ -117,13 +92,42 @@ static const machine_t *kind_called(const char *name)
 	return NULL;
 }
 
-/** The backend's default, or another one whose links are known. */
-static const machine_t *kind_of(const char *backend)
+/** What "tessera info" says of the backend that is measured. Null: it has no device. */
+static const json_t *device_in(const calibration_t *c, const json_t *told)
 {
-	const machine_t *found = machine_find(backend, "");
-	for (int i = 0; i < machine_count && !(found->link_pair > 0); i++)
+	const char *set = getenv("TESSERA_BACKEND"), *wanted = c->backend    ? c->backend
+							       : set && *set ? set
+									     : NULL;
+	const json_t *rows = json_object_get(told, "backends");
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		const char *name = json_string_value(json_object_get(row, "name"));
+		if (json_object_get(row, "device") &&
+		    (!wanted || (name && strcmp(name, wanted) == 0)))
+			return row;
+	}
+	return NULL;
+}
+
+/** The kind of the device that is there, or another one of its backend whose links are known. */
+static const machine_t *find_kind(calibration_t *c)
+{
+	tool_child_t words = {.argc = 0};
+	tool_child_add(&words, "tessera");
+	tool_child_add(&words, "info");
+	tool_child_add(&words, "backends");
+	json_t *told = tool_child_json(&words, c->command, INFO_SECONDS, NULL, 0);
+	const json_t *row = device_in(c, told);
+	const char *figures = json_string_value(json_object_get(row, "figures")),
+		   *device = json_string_value(json_object_get(row, "device"));
+	const machine_t *found = figures ? kind_called(figures) : NULL;
+	const char *backend = found ? found->backend : "";
+	if (device)
+		(void)snprintf(c->device, sizeof c->device, "%s", device);
+	for (int i = 0; found && i < machine_count && !(found->link_pair > 0); i++)
 		if (strcmp(machine_table[i].backend, backend) == 0)
 			found = &machine_table[i];
+	json_decref(told);
 	return found;
 }
 
@@ -209,25 +213,25 @@ static int read_base(calibration_t *c, const char *path)
 
 static int check(calibration_t *c, line_t *line)
 {
-	const char *backend = c->backend ? c->backend : default_backend();
 	if (!line->output)
 		return tool_misuse("calibrate", "into which file? Give --output FILE");
 	name_by_file(line);
-	c->kind = line->like ? kind_called(line->like) : kind_of(backend);
-	if (!c->kind)
-		return tool_misuse("calibrate",
-				   "--like '%s': no such kind of machine; model/perf/"
-				   "machines has them",
-				   line->like);
-	if (!(c->kind->link_pair > 0))
-		return tool_misuse("calibrate", "nothing is known of links of %s: give --like KIND",
-				   backend);
 	if (!c->command) {
 		tool_path_beside("tessera", line->own);
 		c->command = line->own;
 	}
 	if (access(c->command, X_OK) != 0)
 		return tool_misuse("calibrate", "cannot run '%s': %s", c->command, strerror(errno));
+	c->kind = line->like ? kind_called(line->like) : find_kind(c);
+	if (!c->kind && line->like)
+		return tool_misuse("calibrate",
+				   "--like '%s': no such kind of machine; model/perf/machines has "
+				   "them",
+				   line->like);
+	if (!c->kind || !(c->kind->link_pair > 0))
+		return tool_misuse("calibrate",
+				   "no kind of machine is like this device: give --like KIND, and "
+				   "see 'tessera info backends'");
 	return read_base(c, line->base);
 }
 

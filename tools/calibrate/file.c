@@ -57,16 +57,25 @@ static void print_figure(FILE *file, const calibration_t *c, calibrate_figure_t 
 	json_decref(told);
 }
 
+/** Who the machine is. With --base as that file says, but for the name. */
+static json_t *head_of(const calibration_t *c, const char *name)
+{
+	const char *device = c->device[0] ? c->device : name;
+	json_t *head = json_pack("{s:s, s:s, s:s, s:[s], s:b}", "name", name, "what", device,
+				 "backend", c->kind->backend, "devices", device, "is_default", 0);
+	static const char *const kept[] = {"what", "backend", "devices", "is_default"};
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+		json_t *value = json_object_get(c->base, kept[i]);
+		if (value)
+			(void)json_object_set(head, kept[i], value);
+	}
+	return head;
+}
+
 static void print_head(FILE *file, const calibration_t *c, const char *name)
 {
-	json_t *base = json_object_get(c->base, "what"),
-	       *head = json_pack("{s:s, s:O?, s:s, s:[s], s:b}", "name", name, "what", base,
-				 "backend", c->kind->backend, "devices",
-				 c->device[0] ? c->device : name, "is_default", 0);
+	json_t *head = head_of(c, name), *value;
 	const char *key;
-	json_t *value;
-	if (!base)
-		(void)json_object_set_new(head, "what", json_string(c->device));
 	json_object_foreach(head, key, value)
 	{
 		char *text = json_dumps(value, JSON_ENCODE_ANY);

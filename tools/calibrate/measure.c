@@ -117,7 +117,7 @@ static double number(const json_t *row, const char *key)
 	return json_number_value(json_object_get(row, key));
 }
 
-/** Keeps a number of a row of "tessera perf LINE", times `factor`. */
+/** Keeps a number of the first row of "tessera perf LINE". */
 static void keep_perf(calibration_t *c, calibrate_figure_t figure, const char *key, int ranks,
 		      const char *line)
 {

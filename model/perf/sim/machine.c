@@ -5,7 +5,6 @@
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,41 +13,26 @@
 #include "tessera/world.h"
 #include "tools/input.h"
 
-typedef struct figure {
-	const char *name, *unit, *meaning;
-	size_t at; /* in machine_t */
-} figure_t;
-
-#define FIGURE(name_, unit_, meaning_) {#name_, unit_, meaning_, offsetof(machine_t, name_)},
-static const figure_t figures[] = {MACHINE_FIGURES(FIGURE)};
-#undef FIGURE
-enum { FIGURES = sizeof figures / sizeof *figures };
-
-static double *value_of(machine_t *kind, const figure_t *figure)
-{
-	return (double *)(void *)((char *)kind + figure->at);
-}
-
 /** What a simulation divides by, or cannot do without. */
 static const char *const needed[] = {
 	"multiprocessors", "clock",        "tensor_width",  "memory_rate", "block_memory_rate",
 	"link_pair",       "link_all",     "block_rate",    "block_copy",  "launch",
 	"memory_latency",  "link_latency", "shared_memory", "load_rate",   "add_rate"};
 
-static const figure_t *find_figure(const char *name, size_t length)
+static const machine_figure_t *find_figure(const char *name, size_t length)
 {
-	for (int i = 0; i < FIGURES; i++)
-		if (strlen(figures[i].name) == length &&
-		    strncmp(figures[i].name, name, length) == 0)
-			return &figures[i];
+	for (int i = 0; i < machine_figure_count; i++)
+		if (strlen(machine_figures[i].name) == length &&
+		    strncmp(machine_figures[i].name, name, length) == 0)
+			return &machine_figures[i];
 	return NULL;
 }
 
 static tsr_status_t check_known(sim_machine_t *machine)
 {
 	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-		const figure_t *figure = find_figure(needed[i], strlen(needed[i]));
-		if (!(*value_of(&machine->kind, figure) > 0))
+		const machine_figure_t *figure = find_figure(needed[i], strlen(needed[i]));
+		if (!(*machine_value(&machine->kind, figure) > 0))
 			return tsr_error(TSR_ERR_CONFIG,
 					 "machine %s: %s (%s) is not known; give it, as with --set "
 					 "%s=VALUE, or take another machine",
@@ -83,14 +67,14 @@ static const char *number_behind(const char *name, const char *kind)
 /** The figures of a machine's file; what it does not know is 0. */
 static tsr_status_t read_figures(const char *path, json_t *told, machine_t *kind)
 {
-	for (int i = 0; i < FIGURES; i++) {
-		const json_t *figure = json_object_get(told, figures[i].name),
+	for (int i = 0; i < machine_figure_count; i++) {
+		const json_t *figure = json_object_get(told, machine_figures[i].name),
 			     *value = json_object_get(figure, "value");
 		if (value && !json_is_null(value) &&
 		    !(json_is_number(value) && json_number_value(value) >= 0))
 			return tsr_error(TSR_ERR_CONFIG, "%s: %s is no number of %s from 0 on",
-					 path, figures[i].name, figures[i].unit);
-		*value_of(kind, &figures[i]) = json_number_value(value);
+					 path, machine_figures[i].name, machine_figures[i].unit);
+		*machine_value(kind, &machine_figures[i]) = json_number_value(value);
 	}
 	return TSR_OK;
 }
@@ -176,7 +160,7 @@ tsr_status_t sim_machine_find(const char *name, sim_machine_t *machine_out)
 tsr_status_t sim_machine_set(sim_machine_t *machine, const char *assignment)
 {
 	const char *equals = strchr(assignment, '=');
-	const figure_t *figure =
+	const machine_figure_t *figure =
 		equals ? find_figure(assignment, (size_t)(equals - assignment)) : NULL;
 	char *end = NULL;
 	if (!figure)
@@ -192,7 +176,7 @@ tsr_status_t sim_machine_set(sim_machine_t *machine, const char *assignment)
 	if (*end && strcmp(end, figure->unit) != 0)
 		return tsr_error(TSR_ERR_CONFIG, "--set %s: %s is given in %s", assignment,
 				 figure->name, figure->unit);
-	*value_of(&machine->kind, figure) = value;
+	*machine_value(&machine->kind, figure) = value;
 	return TSR_OK;
 }
 
@@ -204,12 +188,12 @@ tsr_status_t sim_machine_check(sim_machine_t *machine)
 void sim_machine_print(const sim_machine_t *machine)
 {
 	machine_t kind = machine->kind;
-	for (int i = 0; i < FIGURES; i++) {
-		const double value = *value_of(&kind, &figures[i]);
+	for (int i = 0; i < machine_figure_count; i++) {
+		const double value = *machine_value(&kind, &machine_figures[i]);
 		char text[32] = "-";
 		if (value > 0)
 			(void)snprintf(text, sizeof text, "%g", value);
-		(void)printf("%-18s %10s %-9s %s\n", figures[i].name, text, figures[i].unit,
-			     figures[i].meaning);
+		(void)printf("%-18s %10s %-9s %s\n", machine_figures[i].name, text,
+			     machine_figures[i].unit, machine_figures[i].meaning);
 	}
 }

@@ -30,7 +30,11 @@ value = lambda name, default: next((words[i + 1] for i in range(len(words) - 1)
 sets = dict(word[6:].split("=") for word in words if word.startswith("--set="))
 def row(us, gbps=0, reference=0):
     return {"time_us": us, "busbw_gbps": gbps, "reference_us": reference}
-if words[0] == "perf":
+if words[0] == "info":
+    told = {"backends": [{"name": "cpuemu", "devices": 1, "device": "CPU emulator",
+                          "figures": "cpuemu"},
+                         {"name": "cuda", "devices": 1, "device": "Fake 1", "figures": "h100"}]}
+elif words[0] == "perf":
     assert "--ranks=2" in words
     one = value("-V", "") == "1"
     rows = {"put": [row(9, 44.5 if one else 371)], "signal": [row(1.5, 0, 0.7)]}[words[1]]
@@ -40,6 +44,8 @@ if words[0] == "perf":
     if words[1] == "signal" and %(broken)s:
         sys.exit("no signals today")
 else:
+    if words[0] == "sim" and not [word for word in words if word.startswith("--machine=h100x")]:
+        sys.exit("the simulation of another kind")
     clock = float(sets.get("clock", 1.54)) if words[0] == "sim" else 1.25
     parts = {"worker_part": 0.8, "attend_part": 0.6}
     ns = 1e6 / clock
@@ -73,13 +79,13 @@ def calibrate(folder, *words, broken=False):
     with open(fake, "w", encoding="ascii") as file:
         file.write(FAKE % {"broken": broken})
     os.chmod(fake, 0o755)
-    done = command("calibrate", "--like", "h100", "--tessera", fake, "--output", output, *words)
+    done = command("calibrate", "--tessera", fake, "--output", output, *words)
     with open(output, encoding="ascii") as file:
         return done, json.load(file)
 
 
 def a_known_device(folder):
-    done, machine = calibrate(folder, "--base", H100)
+    done, machine = calibrate(folder, "--backend", "cuda", "--base", H100)
     figures, known = machine["figures"], machines.read()["h100"]["figures"]
     wrong = {
         name: (figures[name]["value"], value) for name, value in EXPECTED.items()
@@ -93,17 +99,23 @@ def a_known_device(folder):
         if fault.startswith("h100")
     ]
     tap.verdict(not faults, "the build takes the file", "\n".join(faults))
+    with open(H100, encoding="ascii") as file:
+        base = json.load(file)
+    tap.verdict(
+        all(machine[key] == base[key] for key in base if key != "figures"),
+        "which is of the devices of --base", machine
+    )
     tap.verdict(
         all(figures[name] == known[name] for name in figures if name not in EXPECTED),
         "what was not measured is as in the file of --base"
     )
-    _, machine = calibrate(folder)
+    _, machine = calibrate(folder, "--like", "h100")
     told = machine["figures"]["l2"]
     tap.verdict(
         (told["value"], told["from"], told["source"]) == (50, "assumed", "as on h100"),
         "without one it is as of the nearest kind", told
     )
-    done, machine = calibrate(folder, "--base", H100, broken=True)
+    done, machine = calibrate(folder, "--like", "h100", "--base", H100, broken=True)
     tap.verdict(
         done.returncode == 0 and "not measured: perf signal: no signals today" in done.stderr
         and machine["figures"]["signal"] == known["signal"]
