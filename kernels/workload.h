@@ -57,9 +57,9 @@ enum { WORKLOAD_FASTEST = -1 };
 typedef struct workload_place {
 	int ranks;
 	const tsr_device_props_t *device; /* null: not known yet */
-	const struct machine *machine;    /* its figures (kernels/host/machine.h) */
+	const struct machine *machine;    /* its figures (kernels/choices/machine.h) */
 	int nodes;                        /* on which the ranks are; 0: one */
-	/* where choosing code records why it chooses (kernels/host/explain.h); null: nowhere */
+	/* where choosing code records why it chooses (kernels/choices/explain.h); null: nowhere */
 	struct explain *explain;
 } workload_place_t;
 

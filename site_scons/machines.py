@@ -1,6 +1,6 @@
 """
 The figures of machines. model/perf/machines/*.json says what each can do,
-kernels/host/machine.h which figures there are, and the build makes a table of C
+kernels/choices/machine.h which figures there are, and the build makes a table of C
 of them: the host halves of kernels read no JSON.
 """
 import glob
@@ -11,8 +11,8 @@ import re
 import variants
 
 FOLDER = os.path.join(variants.ROOT, "model", "perf", "machines")
-HEADER = os.path.join(variants.ROOT, "kernels", "host", "machine.h")
-TABLE = f"{variants.GENERATED}/kernels/host/machines.c"
+HEADER = os.path.join(variants.ROOT, "kernels", "choices", "machine.h")
+TABLE = f"{variants.GENERATED}/kernels/choices/machines.c"
 MOST_DEVICES = 4
 OTHERWISE = "cpuemu"  # the machine, and the backend, of which nothing is known
 
@@ -79,7 +79,7 @@ def faults(machines):
 
 def _faults_of(told, unit):
     if unit is None:
-        yield "is no figure of kernels/host/machine.h"
+        yield "is no figure of kernels/choices/machine.h"
     elif told.get("unit") != unit:
         yield f"is in {told.get('unit')}, and the header says {unit}"
     if told.get("from") not in ORIGINS:
@@ -106,7 +106,8 @@ def text():
     if wrong:
         raise SystemExit("model/perf/machines: " + "\nmodel/perf/machines: ".join(wrong))
     lines = [
-        "/* Made by the build from model/perf/machines/. */", '#include "kernels/host/machine.h"',
+        "/* Made by the build from model/perf/machines/. */",
+        '#include "kernels/choices/machine.h"',
         "", "const machine_t machine_table[] = {"
     ]
     for name, machine in machines.items():

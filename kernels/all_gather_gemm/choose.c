@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "kernels/all_gather_gemm/plan.h"
-#include "kernels/host/cost.h"
+#include "kernels/choices/cost.h"
 #include "kernels/host/share.h"
 
 /*

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "kernels/host/cost.h"
+#include "kernels/choices/cost.h"
 
 /*
  * What attention reaches of the tensor cores' rate: 621 of 989 TFLOP/s, measured

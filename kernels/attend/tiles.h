@@ -2,7 +2,7 @@
 #ifndef ATTEND_TILES_H
 #define ATTEND_TILES_H
 
-#include "kernels/host/explain.h"
+#include "kernels/choices/explain.h"
 #include "kernels/host/variants.h"
 #include "kernels/workload.h"
 

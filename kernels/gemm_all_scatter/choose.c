@@ -1,11 +1,11 @@
 /*
  * Automatic choices in a configuration: the tile, the parts of K, the number of
  * blocks, and how many of them send. The choices come from a model of a run's
- * time. What products and links cost is in kernels/host/cost.h; how the patterns
+ * time. What products and links cost is in kernels/choices/cost.h; how the patterns
  * overlap the two is here.
  */
+#include "kernels/choices/cost.h"
 #include "kernels/gemm_all_scatter/plan.h"
-#include "kernels/host/cost.h"
 #include "kernels/host/share.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* The memory, streams and arguments of a plan. */
 #include <string.h>
 
+#include "kernels/choices/cost.h"
 #include "kernels/gemm_all_scatter/plan.h"
-#include "kernels/host/cost.h"
 #include "kernels/host/matrices.h"
 #include "kernels/host/share.h"
 

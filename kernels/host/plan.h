@@ -7,9 +7,9 @@
 #ifndef KERNELS_HOST_PLAN_H
 #define KERNELS_HOST_PLAN_H
 
+#include "kernels/choices/explain.h"
+#include "kernels/choices/machine.h"
 #include "kernels/host/buffers.h"
-#include "kernels/host/explain.h"
-#include "kernels/host/machine.h"
 #include "kernels/host/streams.h"
 #include "kernels/host/variants.h"
 #include "kernels/workload.h"

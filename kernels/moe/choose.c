@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "kernels/host/cost.h"
+#include "kernels/choices/cost.h"
 #include "kernels/host/share.h"
 #include "kernels/moe/moe.h"
 

@@ -1,7 +1,7 @@
 /* Automatic choices: the tile, the blocks and how many of them communicate, the bands. */
 #include <inttypes.h>
 
-#include "kernels/host/cost.h"
+#include "kernels/choices/cost.h"
 #include "kernels/host/share.h"
 #include "kernels/split_k/split_k.h"
 

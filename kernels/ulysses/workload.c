@@ -3,7 +3,7 @@
 
 #include "kernels/attend/params.h"
 #include "kernels/attend/tiles.h"
-#include "kernels/host/cost.h"
+#include "kernels/choices/cost.h"
 #include "kernels/ulysses/ulysses.h"
 
 WORKLOAD_REGISTER(ulysses);

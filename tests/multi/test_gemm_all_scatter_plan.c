@@ -4,9 +4,9 @@
  */
 #include <math.h>
 
+#include "kernels/choices/cost.h"
 #include "kernels/gemm_all_scatter/plan.h"
 #include "kernels/gemm_all_scatter/verify.h"
-#include "kernels/host/cost.h"
 #include "kernels/host/inputs.h"
 #include "kernels/host/matrices.h"
 #include "kernels/host/share.h"

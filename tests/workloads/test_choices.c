@@ -11,7 +11,7 @@
  * FOLDER/NAME-all.txt, every choice, and compares nothing. So a change that is
  * meant is seen by diff between two builds.
  *
- * Each choice is also made with a record (kernels/host/explain.h): it is the same,
+ * Each choice is also made with a record (kernels/choices/explain.h): it is the same,
  * and the record gives the reason. The first that does not ends the test.
  */
 #include <criterion/criterion.h>
@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/host/explain.h"
-#include "kernels/host/machine.h"
+#include "kernels/choices/explain.h"
+#include "kernels/choices/machine.h"
 #include "tools/bench/bench.h"
 
 enum { RANDOM_SHAPES = 180, MOST_BITS = 16, MOST_LINES = 4096 };

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "kernels/host/cost.h"
+#include "kernels/choices/cost.h"
 
 static const char *machine_of(const char *backend, const char *device)
 {

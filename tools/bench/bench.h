@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "bench/baseline.h"
-#include "kernels/host/explain.h"
+#include "kernels/choices/explain.h"
 #include "kernels/host/judge.h"
 #include "kernels/workload.h"
 #include "tessera/tessera.h"

@@ -1,6 +1,6 @@
 /*
  * --explain: why a pattern, a tile and a split were chosen. What is printed was
- * recorded by the workload while it chose (kernels/host/explain.h); nothing is
+ * recorded by the workload while it chose (kernels/choices/explain.h); nothing is
  * computed again.
  */
 #include "tools/bench/explain.h"

@@ -2,7 +2,7 @@
 #ifndef TESSERA_TOOLS_BENCH_EXPLAIN_H
 #define TESSERA_TOOLS_BENCH_EXPLAIN_H
 
-#include "kernels/host/explain.h"
+#include "kernels/choices/explain.h"
 #include "tools/bench/bench.h"
 
 /** Who has said what a parameter is. */

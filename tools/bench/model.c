@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/host/machine.h"
+#include "kernels/choices/machine.h"
 #include "tools/bench/bench.h"
 #include "tools/beside.h"
 #include "tools/child.h"

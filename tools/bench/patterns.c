@@ -1,7 +1,7 @@
 /* `tessera bench WORKLOAD`: runs the patterns, in turn, on every rank. */
 #include <stdlib.h>
 
-#include "kernels/host/machine.h"
+#include "kernels/choices/machine.h"
 #include "tools/bench/bench.h"
 #include "tools/network.h"
 #include "tools/usage.h"

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "kernels/host/machine.h"
+#include "kernels/choices/machine.h"
 #include "tools/bench/bench.h"
 
 /** A candidate stays while its fastest sample is within this of the best median. */

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "kernels/host/machine.h"
+#include "kernels/choices/machine.h"
 
 /** The machine's figures, in the order of MACHINE_FIGURES. */
 typedef enum calibrate_figure {

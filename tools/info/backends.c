@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/host/machine.h"
+#include "kernels/choices/machine.h"
 #include "src/base/os/descriptor.h"
 #include "tessera/backends.h"
 #include "tessera/tessera.h"

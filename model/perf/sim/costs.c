@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/host/cost.h"
+#include "kernels/choices/cost.h"
 #include "model/perf/sim/sim.h"
 
 /* The resources of a rank; then those of each pair of ranks. */

@@ -5,7 +5,7 @@
 #ifndef MODEL_PERF_SIM_MACHINE_H
 #define MODEL_PERF_SIM_MACHINE_H
 
-#include "kernels/host/machine.h"
+#include "kernels/choices/machine.h"
 #include "tessera/status.h"
 
 typedef struct sim_machine {

@@ -50,7 +50,7 @@ for folder in kernels/*/workload.c; do
 		on && /^  cases:/ { getline; print; exit }')
 	try tessera cc tests/mutants/workload.c \
 		tools/bench/program.c tools/bench/values.c kernels/registry.c $shared \
-		build/generated/kernels/host/*.c kernels/"$workload"/*.c \
+		build/generated/kernels/choices/*.c kernels/"$workload"/*.c \
 		$(find build/generated/kernels/"$workload" -name '*_16x16x16.c' 2>/dev/null) \
 		-o "$TAP_FILES/$workload" -- $flags
 	made "$name in a program of its own" "$TAP_FILES/$workload"

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "kernels/host/explain.h"
+#include "kernels/choices/explain.h"
 
 Test(explain, without_a_record_nothing_happens)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/host/machine.h"
+#include "kernels/choices/machine.h"
 #include "tools/bench/bench.h"
 #include "tools/perf/kernels/kernels.h"
 

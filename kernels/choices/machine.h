@@ -3,8 +3,8 @@
  * model/perf/machines/, with its unit and its source. The build makes a table of
  * the files.
  */
-#ifndef KERNELS_HOST_MACHINE_H
-#define KERNELS_HOST_MACHINE_H
+#ifndef KERNELS_CHOICES_MACHINE_H
+#define KERNELS_CHOICES_MACHINE_H
 
 #include "kernels/workload.h"
 

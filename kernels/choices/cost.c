@@ -1,4 +1,4 @@
-#include "kernels/host/cost.h"
+#include "kernels/choices/cost.h"
 
 #include <math.h>
 

@@ -5,11 +5,11 @@
  * A cost is a time. Its unit is the time that a block needs to multiply one
  * element of a 128 x 256 tile, for one unit of K.
  */
-#ifndef KERNELS_HOST_COST_H
-#define KERNELS_HOST_COST_H
+#ifndef KERNELS_CHOICES_COST_H
+#define KERNELS_CHOICES_COST_H
 
-#include "kernels/host/explain.h"
-#include "kernels/host/machine.h"
+#include "kernels/choices/explain.h"
+#include "kernels/choices/machine.h"
 #include "kernels/host/variants.h"
 
 /** A rank's product, divided into tiles. */

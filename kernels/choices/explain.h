@@ -13,8 +13,8 @@
  * has no memory for the record, it misses candidates and says so; the choice
  * goes on.
  */
-#ifndef KERNELS_HOST_EXPLAIN_H
-#define KERNELS_HOST_EXPLAIN_H
+#ifndef KERNELS_CHOICES_EXPLAIN_H
+#define KERNELS_CHOICES_EXPLAIN_H
 
 #include "kernels/workload.h"
 

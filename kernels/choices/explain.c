@@ -1,4 +1,4 @@
-#include "kernels/host/explain.h"
+#include "kernels/choices/explain.h"
 
 #include <inttypes.h>
 #include <math.h>

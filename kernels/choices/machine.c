@@ -1,4 +1,4 @@
-#include "kernels/host/machine.h"
+#include "kernels/choices/machine.h"
 
 #include <stddef.h>
 #include <string.h>
