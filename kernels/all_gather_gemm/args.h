@@ -32,6 +32,7 @@ typedef struct agg_args {
 	int32_t divides_first; /* shards are parts of K, and turn is not 0: see agg_tasks */
 	int32_t chunk_rows;    /* rows of a shard's chunks; the last one may have fewer */
 	int32_t chunks;        /* number of chunks of the largest shard */
+	int32_t in_turn;       /* shards arrive chunk by chunk in turn; 0: one after the other */
 	int32_t step;          /* copy-engines: AGG_OPEN, ..., */
 	int32_t peer;          /* and for AGG_SAY_ARRIVED the rank to which a chunk was copied, */
 	int32_t chunk;         /* and the chunk's number in this rank's shard */

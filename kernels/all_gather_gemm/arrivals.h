@@ -19,15 +19,14 @@ typedef struct agg_arrival {
 } agg_arrival_t;
 
 /**
- * The `index`-th chunk that a rank needs of others. By rows: all of the next
- * rank's shard, then all of the one after it. By columns: the first rows of all
- * shards, beginning with the next rank's; then the next rows.
+ * The `index`-th chunk that a rank gets of others: of the next rank's shard, then
+ * of the one after it. In turn: the first one of each shard, then the next ones.
  */
 TSR_FN agg_arrival_t agg_arrival(const agg_args_t *a, int32_t index, int ranks)
 {
-	const agg_arrival_t by_rows = {index % a->chunks, index / a->chunks + 1};
-	const agg_arrival_t by_columns = {index / (ranks - 1), index % (ranks - 1) + 1};
-	return a->along == AGG_BY_COLUMNS ? by_columns : by_rows;
+	const agg_arrival_t by_shards = {index % a->chunks, index / a->chunks + 1};
+	const agg_arrival_t in_turn = {index / (ranks - 1), index % (ranks - 1) + 1};
+	return a->in_turn ? in_turn : by_shards;
 }
 
 /** The chunk that has a place of the operand, and where its shard has the next one. */
