@@ -241,18 +241,45 @@ static tsr_status_t choose_blocks(agg_config_t *c, const workload_place_t *place
 	return TSR_OK;
 }
 
+/** The rows of all peers' shards. */
+static int64_t rows_that_come(const agg_config_t *c, int ranks)
+{
+	return agg_extents(c, ranks).shard_rows * (ranks - 1);
+}
+
+/**
+ * Small shards go in words that carry their own flag, if a block takes those of all
+ * peers in less time than a signal needs, and if no block takes two rows: rows
+ * follow each other slowly. On two H100s shards of 64 KiB were 1 % faster so, and
+ * shards of 512 KiB and more slower.
+ */
+static int64_t by_size(const agg_config_t *c, const workload_place_t *place, unsigned compared)
+{
+	const machine_t *machine = place->machine;
+	const int64_t shard = agg_shard_bytes(c, place->ranks), come = shard * (place->ranks - 1),
+		      rows = rows_that_come(c, place->ranks);
+	/* what a block takes (GB/s) while a signal travels (ns) */
+	const double meanwhile = machine->block_memory_rate * machine->signal;
+	const int blocks = cost_send(machine, place->ranks - 1).lanes;
+	const bool is_small = shard <= AGG_MARKED_BYTES && (double)come < meanwhile;
+	const int64_t pattern = is_small && rows <= blocks ? AGG_MARKED : AGG_PUSH;
+	explain_pattern_rule(place->explain, compared, pattern,
+			     "the peers' shards have %" PRId64 " KiB in %" PRId64
+			     " rows; words with flags are for less than %.0f KiB, which a block "
+			     "takes while a signal travels (block_memory_rate, signal), in %d rows "
+			     "at most, one for each block that fills links",
+			     come >> 10, rows, meanwhile / 1024, blocks);
+	return pattern;
+}
+
 /**
  * Between nodes a shard crosses to each node once in bulk-synchronous, and to each
- * rank in all others. On one node small shards go in words that carry their own
- * flag, if a block takes those of all peers in less time than a signal needs. On
- * two H100s shards of 64 KiB were 1 % faster so, and shards of 512 KiB and more
- * slower. Others are pushed by blocks: copy engines were faster at few shapes,
- * and by little.
+ * rank in all others. On one node blocks push shards that are not small: copy
+ * engines were faster at few shapes, and by little.
  */
 int64_t agg_fastest(const agg_config_t *c, const workload_place_t *place)
 {
 	const unsigned compared = 1U << AGG_BULK_SYNCHRONOUS | 1U << AGG_MARKED | 1U << AGG_PUSH;
-	const int64_t shard = agg_shard_bytes(c, place->ranks);
 	if (place->ranks == 1 || place->nodes > 1) {
 		explain_pattern_rule(
 			place->explain, compared, AGG_BULK_SYNCHRONOUS, "%s",
@@ -261,23 +288,11 @@ int64_t agg_fastest(const agg_config_t *c, const workload_place_t *place)
 					    "to each rank");
 		return AGG_BULK_SYNCHRONOUS;
 	}
-	const int64_t come = shard * (place->ranks - 1);
-	/* what a block takes (GB/s) while a signal travels (ns); 0 if they are not known */
-	const double meanwhile = place->machine->block_memory_rate * place->machine->signal;
-	const bool is_small = shard <= AGG_MARKED_BYTES && (double)come < meanwhile;
-	const int64_t pattern = is_small ? AGG_MARKED : AGG_PUSH;
-	if (meanwhile > 0)
-		explain_pattern_rule(
-			place->explain, compared, pattern,
-			"the peers' shards have %" PRId64 " KiB, and a block takes %.0f "
-			"KiB while a signal travels (block_memory_rate, signal): fewer "
-			"go in words with flags",
-			come >> 10, meanwhile / 1024);
-	else
-		explain_pattern_rule(
-			place->explain, compared, pattern,
-			"blocks push shards; the machine's file has no figures of signals");
-	return pattern;
+	if (cost_knows_links(place->machine) && place->machine->signal > 0)
+		return by_size(c, place, compared);
+	explain_pattern_rule(place->explain, compared, AGG_PUSH,
+			     "blocks push shards; the machine's file has no figures of signals");
+	return AGG_PUSH;
 }
 
 tsr_status_t agg_choose(agg_config_t *c, const workload_place_t *place)

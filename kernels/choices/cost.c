@@ -50,6 +50,14 @@ double cost_whole_tile(const machine_t *machine, const cost_product_t *product)
 	return cost_tile(machine, product->tile) * (double)product->k;
 }
 
+/* The tile of the machine's figure `epilogue`. */
+enum { EPILOGUE_TILE = 128 * 256 };
+
+double cost_epilogue_ns(const machine_t *machine, double area)
+{
+	return machine->epilogue / machine->clock * area / EPILOGUE_TILE;
+}
+
 /* Few rows: at most one tile of the usual height. */
 enum { FEW_ROWS = 128 };
 

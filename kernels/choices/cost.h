@@ -43,6 +43,9 @@ double cost_multiplying(const machine_t *machine, tile_size_t tile);
 /** Time for a block to load and multiply a tile, with all of its K. */
 double cost_whole_tile(const machine_t *machine, const cost_product_t *product);
 
+/** Nanoseconds in which a block stores a tile of `area` elements and computes nothing. */
+double cost_epilogue_ns(const machine_t *machine, double area);
+
 typedef struct cost_computing {
 	double time;
 	double rounds; /* of whole tiles; a round of parts counts as its fraction of a tile */

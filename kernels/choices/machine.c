@@ -32,6 +32,13 @@ const machine_t *machine_find(const char *backend, const char *device)
 	return found ? found : machine_otherwise;
 }
 
+double machine_egress(const machine_t *machine, int peers)
+{
+	if (machine->link_mesh > 0)
+		return machine->link_pair * peers;
+	return peers == 1 ? machine->link_pair : machine->link_all;
+}
+
 tsr_status_t machine_place(const tsr_world_t *world, tsr_device_props_t *device_out,
 			   workload_place_t *place_out)
 {

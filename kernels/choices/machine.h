@@ -105,6 +105,12 @@ extern const machine_t *const machine_otherwise;
 const machine_t *machine_find(const char *backend, const char *device);
 
 /**
+ * GB/s that a rank stores to `peers` others, at least one, while all others do
+ * so too. 0: not known.
+ */
+double machine_egress(const machine_t *machine, int peers);
+
+/**
  * Describes where this rank runs. The place points to `device_out`, which must
  * live as long. Errors: those of tsr_world_device.
  */

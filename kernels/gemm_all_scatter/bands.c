@@ -29,6 +29,24 @@ gas_bands_t gas_bands(int64_t tiles_m, int64_t tiles_n, int64_t group, int64_t b
 	return bands;
 }
 
+/*
+ * The band that is computed last is sent last, with nothing left to compute: more
+ * bands make it smaller. But each band is one more launch. The sum of both costs
+ * is least if the number of bands is the square root of the bytes to send, in
+ * units of what a link moves while one launch gives way to the next.
+ */
+int64_t gas_bands_wanted(const gas_config_t *c, int64_t cols, int ranks, const machine_t *machine)
+{
+	const double bytes =
+		(double)c->m * (double)cols * (double)tsr_dtype_bytes(c->dtype) * (ranks - 1);
+	int64_t count = 1;
+	if (c->bands > 0)
+		return c->bands;
+	while (count < GAS_BANDS && (double)(count * count) * machine->launch_gap < bytes)
+		count++;
+	return count;
+}
+
 int64_t gas_band_begin(const gas_bands_t *bands, int band)
 {
 	const int64_t row = band * bands->rows;

@@ -36,6 +36,12 @@ tsr_status_t gas_compute(plan_t *plan);
  */
 tsr_status_t gas_blocks_choose(gas_config_t *config, const workload_place_t *place);
 
+/**
+ * The pattern that should take least time (fastest.c). If the machine's figures
+ * are not known, what was the fastest of most shapes.
+ */
+gas_pattern_t gas_fastest(const gas_config_t *config, const workload_place_t *place);
+
 /** The number of streams that a pattern has beside the main one. */
 int gas_pattern_sides(gas_pattern_t pattern, int ranks);
 
@@ -58,6 +64,13 @@ struct gas_plan {
 	gas_args_t args;
 	gas_bands_t bands; /* of a run of banded */
 };
+
+/**
+ * The number of bands that is given, or else takes least time, of a part of C
+ * with so many columns.
+ */
+int64_t gas_bands_wanted(const gas_config_t *config, int64_t cols, int ranks,
+			 const machine_t *machine);
 
 /**
  * Divides into about `wanted` bands for `blocks` blocks, in groups of about

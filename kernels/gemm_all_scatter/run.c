@@ -39,24 +39,6 @@ static tsr_status_t run_side_by_side(gas_plan_t *self)
 
 /* ------------------------------------------------------------ banded */
 
-/**
- * The number of bands that takes least time. The band that is computed last is
- * sent last, with nothing left to compute: more bands make it smaller. But each
- * band is one more launch. The sum of both costs is least if the number of
- * bands is the square root of the bytes to send, in units of what a link moves
- * while one launch gives way to the next.
- */
-static int64_t bands_wanted(const gas_plan_t *self)
-{
-	const double bytes = (double)self->args.c.rows * (double)self->args.b.cols *
-			     (double)tsr_dtype_bytes(self->config.dtype) * (self->plan.ranks - 1);
-	int64_t count = 1;
-	while (count < GAS_BANDS &&
-	       (double)(count * count) * self->plan.machine->launch_gap < bytes)
-		count++;
-	return count;
-}
-
 /** Records why there are so many bands. */
 static void explain_bands(const gas_plan_t *self, int64_t wanted, int count)
 {
@@ -80,7 +62,8 @@ gas_bands_t gas_plan_bands(const gas_plan_t *self)
 			     "this pattern has no bands");
 		return (gas_bands_t){.count = 0};
 	}
-	const int64_t wanted = c->bands > 0 ? c->bands : bands_wanted(self);
+	const int64_t wanted =
+		gas_bands_wanted(c, self->args.b.cols, self->plan.ranks, self->plan.machine);
 	const gas_bands_t bands =
 		gas_bands(self->args.tiling.tiles_m, self->args.tiling.tiles_n,
 			  self->args.tiling.group, c->blocks, wanted, c->bands > 0);

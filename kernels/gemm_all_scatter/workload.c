@@ -267,6 +267,12 @@ static tsr_status_t choose(const workload_config_t *config, const workload_place
 	return status;
 }
 
+static int64_t fastest(const workload_config_t *config, const workload_place_t *place)
+{
+	const gas_config_t c = gas_config_of(config);
+	return gas_fastest(&c, place);
+}
+
 static int baseline(const workload_config_t *config, workload_step_t steps_out[WORKLOAD_STEPS])
 {
 	(void)config;
@@ -318,6 +324,7 @@ const workload_t gemm_all_scatter = {
 	.expect = expect,
 	.cost = cost,
 	.choose = choose,
+	.fastest = fastest,
 	.baseline = baseline,
 	.open = open_run,
 	.plan = &gas_plan_kind,

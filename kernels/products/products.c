@@ -21,23 +21,18 @@ struct tsr_product {
 
 /* ------------------------------------------------------------ descriptions */
 
-/** A kind of product: its workload, and the pattern where that does not say which is fastest. */
-typedef struct kind {
-	const char *workload, *pattern, *pattern_alone;
-} kind_t;
-
-static const kind_t *kind_of(tsr_product_kind_t kind)
+/** The workload of a kind of product; null: there is no such kind. */
+static const char *workload_of(tsr_product_kind_t kind)
 {
-	static const kind_t kinds[] = {
-		[TSR_PRODUCT_GEMM_ALL_SCATTER] = {"gemm-all-scatter", "fused-workgroup-specialized",
-						  "bulk-synchronous"},
-		[TSR_PRODUCT_ALL_GATHER_GEMM] = {.workload = "all-gather-gemm"},
-		[TSR_PRODUCT_GEMM_REDUCE_SCATTER] = {.workload = "gemm-reduce-scatter"},
-		[TSR_PRODUCT_GEMM_ALL_REDUCE] = {.workload = "gemm-all-reduce"},
+	static const char *const names[] = {
+		[TSR_PRODUCT_GEMM_ALL_SCATTER] = "gemm-all-scatter",
+		[TSR_PRODUCT_ALL_GATHER_GEMM] = "all-gather-gemm",
+		[TSR_PRODUCT_GEMM_REDUCE_SCATTER] = "gemm-reduce-scatter",
+		[TSR_PRODUCT_GEMM_ALL_REDUCE] = "gemm-all-reduce",
 	};
 	const bool known =
 		kind >= TSR_PRODUCT_GEMM_ALL_SCATTER && kind <= TSR_PRODUCT_GEMM_ALL_REDUCE;
-	return known ? &kinds[kind] : NULL;
+	return known ? names[kind] : NULL;
 }
 
 /** Copies the caller's description, of whatever version, to ours. */
@@ -92,7 +87,7 @@ static tsr_status_t find_pattern(const workload_t *workload, const char *name, i
 
 static tsr_status_t check_desc(const tsr_product_desc_t *desc)
 {
-	if (!kind_of(desc->kind))
+	if (!workload_of(desc->kind))
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "%d is no kind of product: see tsr_product_kind_t", desc->kind);
 	if (desc->given >> MATRICES != 0)
@@ -110,9 +105,8 @@ static tsr_status_t check_desc(const tsr_product_desc_t *desc)
 static tsr_status_t configure(const tsr_product_desc_t *desc, int ranks, tsr_product_t *product)
 {
 	tsr_status_t status = check_desc(desc);
-	const kind_t *kind = kind_of(desc->kind);
 	if (status == TSR_OK)
-		status = workload_find(kind->workload, &product->workload);
+		status = workload_find(workload_of(desc->kind), &product->workload);
 	if (status != TSR_OK)
 		return status;
 	const workload_t *workload = product->workload;
@@ -125,14 +119,11 @@ static tsr_status_t configure(const tsr_product_desc_t *desc, int ranks, tsr_pro
 	set(workload, "along", (workload_value_t){{along}}, config);
 	set(workload, "operand", (workload_value_t){{operand}}, config);
 	product->given = desc->given;
-	const char *pattern = desc->pattern ? desc->pattern
-			      : ranks == 1  ? kind->pattern_alone
-					    : kind->pattern;
-	if (pattern)
-		status = find_pattern(workload, pattern, &config->pattern);
+	if (desc->pattern)
+		status = find_pattern(workload, desc->pattern, &config->pattern);
 	if (status == TSR_OK) /* the problem, by the first pattern if none is named */
 		status = workload->check(config, ranks);
-	if (!pattern)
+	if (!desc->pattern)
 		config->pattern = WORKLOAD_FASTEST;
 	return status;
 }

@@ -19,6 +19,7 @@ typedef struct splitk_pattern {
 	const char *kernels[PLAN_KERNELS];
 	bool keeps;       /* each rank keeps its partial sums of all rows */
 	bool sends;       /* ranks send tiles to slots */
+	bool passes_on;   /* and add theirs to what the next rank has sent before */
 	bool adds;        /* ranks add to totals, which have the sums' dtype */
 	bool tells_tiles; /* ranks raise a flag for each tile of another rank's chunk */
 	bool has_senders; /* some blocks only communicate */
@@ -34,6 +35,9 @@ typedef struct splitk_kind {
 	int64_t count; /* number of patterns */
 	bool to_all;   /* every rank gets all of C; otherwise its share of the rows */
 } splitk_kind_t;
+
+/* The places of the patterns that all kinds have. */
+enum { SPLITK_BULK_SYNCHRONOUS = 0, SPLITK_OWN_CHUNK_LAST = 1 };
 
 /** What a plan is made for. */
 typedef struct splitk_config {
@@ -93,6 +97,13 @@ workload_cost_t splitk_cost(const splitk_kind_t *kind, const workload_config_t *
  */
 tsr_status_t splitk_choose(const splitk_kind_t *kind, const workload_config_t *config,
 			   const workload_place_t *place, workload_config_t *config_out);
+
+/**
+ * The pattern that should take least time (fastest.c). If the machine's figures
+ * are not known: own-chunk-last, or bulk-synchronous between nodes.
+ */
+int64_t splitk_fastest(const splitk_kind_t *kind, const workload_config_t *config,
+		       const workload_place_t *place);
 
 /** Candidates of a search: tiles that are built; bands; blocks that only communicate. */
 bool splitk_try_tile(const splitk_kind_t *kind, const workload_config_t *config, int index,

@@ -11,7 +11,6 @@
 static const splitk_kind_t kind;
 
 /* The numbers of these in every table of patterns. */
-enum { SPLITK_BULK_SYNCHRONOUS = 0, OWN_CHUNK_LAST = 1 };
 
 /* ------------------------------------------------------------ candidates of a search */
 
@@ -74,25 +73,9 @@ static tsr_status_t choose(const workload_config_t *config, const workload_place
 	return splitk_choose(&kind, config, place, config_out);
 }
 
-/**
- * own-chunk-last sends sums while the product goes on, and keeps none in memory on
- * one rank. Between nodes it sends those of each rank, and bulk-synchronous those of
- * each node.
- */
 static int64_t fastest(const workload_config_t *config, const workload_place_t *place)
 {
-	const unsigned both = 1U << SPLITK_BULK_SYNCHRONOUS | 1U << OWN_CHUNK_LAST;
-	(void)config;
-	if (place->nodes > 1) {
-		explain_pattern_rule(place->explain, both, SPLITK_BULK_SYNCHRONOUS,
-				     "between nodes it sends the sums of each node, and others "
-				     "those of each rank");
-		return SPLITK_BULK_SYNCHRONOUS;
-	}
-	explain_pattern_rule(place->explain, both, OWN_CHUNK_LAST,
-			     "it sends sums while the product goes on, and keeps none in memory on "
-			     "one rank");
-	return OWN_CHUNK_LAST;
+	return splitk_fastest(&kind, config, place);
 }
 
 static tsr_status_t open_run(tsr_world_t *world, const workload_config_t *config,

@@ -86,6 +86,12 @@ static gas_config_t split_of(int64_t n, int64_t k, int ranks, int link_blocks, i
 	return split_reading(n, k, ranks, link_blocks, send_depth, 0);
 }
 
+/** Whether as many blocks send as fill links that `enough` of them could fill. */
+static bool fills_links(gas_config_t config, int enough)
+{
+	return config.comm_blocks >= 2 * enough && config.comm_blocks <= 4 * enough;
+}
+
 Test(gas_plan, as_many_blocks_send_as_keep_up)
 {
 	/* 1024 tiles a rank are eight rounds of 132 blocks, and of 128: four blocks are free to
@@ -94,13 +100,15 @@ Test(gas_plan, as_many_blocks_send_as_keep_up)
 	/* 4608 tiles are 35 rounds of 132 blocks, and 36 of 128: one more is better than a
 	 * backlog. */
 	cr_expect_eq(split_of(36864, 4608, 2, 9, 136).comm_blocks, 4);
-	/* Shallow products are bound by the links, and have time to spare: twice as many blocks as
-	 * fill them, and no more. */
-	cr_expect_eq(split_of(8 * 36864, 64, 2, 9, 136).comm_blocks, 18);
-	cr_expect_eq(split_of(8 * 36864, 64, 8, 9, 136).comm_blocks, 18);
+	/* Shallow products are bound by the links, and have time to spare: two to four times as
+	 * many blocks as could fill them. */
+	cr_expect(fills_links(split_of(8 * 36864, 64, 2, 9, 136), 9));
+	cr_expect(fills_links(split_of(8 * 36864, 64, 8, 9, 136), 9));
 	/* What is read once for all ranks: fewer blocks fill the links to many. */
-	cr_expect_eq(split_reading(8 * 36864, 64, 2, 9, 136, 68).comm_blocks, 18);
-	cr_expect_eq(split_reading(8 * 36864, 64, 5, 9, 136, 68).comm_blocks, 2 * 6);
+	cr_expect(fills_links(split_reading(8 * 36864, 64, 2, 9, 136, 68), 9));
+	cr_expect(fills_links(split_reading(8 * 36864, 64, 5, 9, 136, 68), 6));
+	cr_expect_lt(split_reading(8 * 36864, 64, 5, 9, 136, 68).comm_blocks,
+		     split_of(8 * 36864, 64, 5, 9, 136).comm_blocks);
 	/* The more peers, the more is sent; one rank alone sends nothing, and those send who would
 	 * be idle: 17 rounds. */
 	cr_expect(split_of(36864, 4608, 4, 32, 136).comm_blocks >

@@ -293,8 +293,7 @@ static void print_result(const bench_session_t *session, const bench_result_t *r
 void bench_print_explain(const bench_session_t *session, const bench_result_t *results, int count)
 {
 	(void)printf("why patterns run as they do. Times and costs are those by which the workload "
-		     "chose:\nwhat its candidates have in common, such as launches and "
-		     "meetings, is not in them\n");
+		     "chose:\nwhat its candidates have in common is not in them\n");
 	for (int i = 0; i < count; i++)
 		print_result(session, &results[i]);
 	(void)fflush(stdout);

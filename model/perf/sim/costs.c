@@ -36,9 +36,7 @@ static int processors_of(const sim_machine_t *machine, int size)
 sim_flows_t *sim_links_create(const sim_machine_t *machine, int size)
 {
 	const machine_t *kind = &machine->kind;
-	const double out = kind->link_mesh > 0 ? kind->link_pair * (size > 1 ? size - 1 : 1)
-			   : size > 2          ? kind->link_all
-					       : kind->link_pair;
+	const double out = machine_egress(kind, size > 1 ? size - 1 : 1);
 	const int pairs = is_mesh(machine, size) ? size * size : 0;
 	double rates[TSR_MAX_RANKS * RESOURCES + MOST_PAIRED * MOST_PAIRED + 1];
 	for (int r = 0; r < size; r++) {

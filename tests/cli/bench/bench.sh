@@ -66,7 +66,8 @@ refuses "a shape that overflows" 2 'overflows' $gas --shape 99999999999x99999999
 refuses "an extent that overflows" 2 'overflows' $gas --shape 99999999999999999999x1x1
 refuses "a misspelt pattern" 2 "did you mean 'fused-sequential'" $gas --pattern fused-sequentail
 refuses "a pattern like none" 2 "'turbo' is unknown" $gas --pattern turbo
-refuses "the fastest pattern where none is known" 2 'does not know which' $gas --pattern fastest
+refuses "the fastest pattern where none is known" 2 'does not know which' \
+	tessera bench attention --pattern fastest
 refuses "an empty pattern" 2 "'' is unknown" $gas --pattern all,
 refuses "a misspelt dtype" 2 'bf61.*bf16' $gas --dtype bf61
 refuses "a dtype that is not built" 2 'i8.*bf16' $gas --dtype i8
