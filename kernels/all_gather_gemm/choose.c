@@ -117,6 +117,26 @@ static void choose_chunks(agg_config_t *c, const workload_place_t *place)
 		     c->along == AGG_BY_COLUMNS ? "; by columns, whole tiles" : "");
 }
 
+/**
+ * By columns a tile needs rows of all shards. And where each pair of ranks has a
+ * link of its own, all links are used only if all shards travel at one time.
+ */
+static void choose_arrival(agg_config_t *c, const workload_place_t *place)
+{
+	const bool by_columns = c->along == AGG_BY_COLUMNS, is_mesh = place->machine->link_mesh > 0;
+	if (!agg_patterns[c->pattern].moves_apart) {
+		explain_rule(place->explain, "arrival", explain_number(c->arrival),
+			     EXPLAIN_NO_SENDERS);
+		return;
+	}
+	if (c->arrival == AGG_ANY_ORDER)
+		c->arrival = by_columns || is_mesh ? AGG_IN_TURN : AGG_SHARD_AFTER_SHARD;
+	explain_rule(place->explain, "arrival", explain_number(c->arrival), "%s",
+		     by_columns ? "by columns a tile needs rows of all shards"
+		     : is_mesh ? "each peer has a link of its own (link_mesh): all of them are used"
+			       : "tiles need one shard after the other");
+}
+
 /** Time until all of this rank's shard is on the other ranks, if `movers` blocks put it. */
 static double moving(const agg_config_t *c, const workload_place_t *place, int movers)
 {
@@ -303,5 +323,6 @@ tsr_status_t agg_choose(agg_config_t *c, const workload_place_t *place)
 	if (status != TSR_OK)
 		return status;
 	choose_chunks(c, place);
+	choose_arrival(c, place);
 	return choose_blocks(c, place);
 }

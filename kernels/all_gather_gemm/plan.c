@@ -142,9 +142,7 @@ static void set_exchange(plan_t *plan)
 	set_turn(self);
 	args->chunk_rows = (int32_t)c->chunk_rows;
 	args->chunks = (int32_t)agg_most_chunks(c, plan->ranks);
-	/* By columns a tile needs rows of all shards. And where each pair of ranks has a link of
-	 * its own, all links are used only if all shards travel at one time. */
-	args->in_turn = c->along == AGG_BY_COLUMNS || plan->machine->link_mesh > 0;
+	args->in_turn = c->arrival == AGG_IN_TURN;
 	args->come = (TSR_HEAP uint64_t *)plan->buffer[AGG_COME].data;
 	args->inbox_rows = (int32_t)agg_extents(c, plan->ranks).shard_rows;
 	args->row_words = (int32_t)row_words(c, plan->ranks);

@@ -21,6 +21,13 @@ typedef enum agg_pattern {
 
 enum { AGG_PATTERNS = 6 };
 
+/** In which order blocks move chunks. */
+typedef enum agg_arrival_order {
+	AGG_ANY_ORDER = 0, /* it is chosen */
+	AGG_SHARD_AFTER_SHARD = 1,
+	AGG_IN_TURN = 2 /* a chunk of each shard, then the next ones */
+} agg_arrival_order_t;
+
 /** A pattern: its name, and its kernels, of which the second may be null. */
 typedef struct agg_pattern_kernels {
 	const char *name;
@@ -45,6 +52,7 @@ typedef struct agg_config {
 	int blocks;         /* of a run, all resident; 0: chosen */
 	int comm_blocks;    /* number of these that only send or fetch; 0: chosen */
 	int64_t chunk_rows; /* of a shard's chunks; 0: chosen by their bytes */
+	agg_arrival_order_t arrival;
 } agg_config_t;
 
 /** Numbers of the matrices: inputs, output, and those of the baseline. */

@@ -7,7 +7,7 @@
 
 WORKLOAD_REGISTER(all_gather_gemm);
 
-enum { SHAPE, DTYPE, ALONG, OPERAND, TILE, BLOCKS, COMM_BLOCKS, CHUNK_ROWS };
+enum { SHAPE, DTYPE, ALONG, OPERAND, TILE, BLOCKS, COMM_BLOCKS, CHUNK_ROWS, ARRIVAL };
 
 agg_config_t agg_config_of(const workload_config_t *config)
 {
@@ -21,7 +21,8 @@ agg_config_t agg_config_of(const workload_config_t *config)
 			      .tile = {(int)v[TILE].x[0], (int)v[TILE].x[1], (int)v[TILE].x[2]},
 			      .blocks = (int)v[BLOCKS].x[0],
 			      .comm_blocks = (int)v[COMM_BLOCKS].x[0],
-			      .chunk_rows = v[CHUNK_ROWS].x[0]};
+			      .chunk_rows = v[CHUNK_ROWS].x[0],
+			      .arrival = (agg_arrival_order_t)v[ARRIVAL].x[0]};
 }
 
 static workload_config_t workload_config_of(const agg_config_t *c)
@@ -34,7 +35,8 @@ static workload_config_t workload_config_of(const agg_config_t *c)
 					     [TILE] = {{c->tile.m, c->tile.n, c->tile.k}},
 					     [BLOCKS] = {{c->blocks}},
 					     [COMM_BLOCKS] = {{c->comm_blocks}},
-					     [CHUNK_ROWS] = {{c->chunk_rows}}}};
+					     [CHUNK_ROWS] = {{c->chunk_rows}},
+					     [ARRIVAL] = {{c->arrival}}}};
 }
 
 /* ------------------------------------------------------------ parameters */
@@ -61,6 +63,19 @@ static bool try_movers(const workload_config_t *config, const workload_place_t *
 	if (index >= (has_movers ? (int)(sizeof movers / sizeof *movers) : 1))
 		return false;
 	*value_out = (workload_value_t){{has_movers ? movers[index] : 0}};
+	return true;
+}
+
+/** Candidates: both orders by rows; by columns a tile needs chunks of all shards. */
+static bool try_arrivals(const workload_config_t *config, const workload_place_t *place, int index,
+			 workload_value_t *value_out)
+{
+	const agg_config_t c = agg_config_of(config);
+	const bool has_two = agg_patterns[c.pattern].moves_apart && place->ranks > 2 &&
+			     c.along != AGG_BY_COLUMNS;
+	if (index >= (has_two ? 2 : 1))
+		return false;
+	*value_out = (workload_value_t){{has_two ? AGG_SHARD_AFTER_SHARD + index : 0}};
 	return true;
 }
 
@@ -102,6 +117,15 @@ static const workload_param_t params[] = {
 				"512 KiB, or 4 MiB for copy engines)",
 			.least = 1,
 			.most = INT32_MAX},
+	[ARRIVAL] = {.name = "arrival",
+		     .letters = "A",
+		     .help = "in which order blocks send or fetch: 1: shard after shard; 2: a "
+			     "chunk of each shard in turn (default: 2 by columns, and where each "
+			     "pair of devices has a link)",
+		     .least = AGG_SHARD_AFTER_SHARD,
+		     .most = AGG_IN_TURN,
+		     .stage = 2,
+		     .candidate = try_arrivals},
 	{.name = NULL},
 };
 
@@ -112,6 +136,7 @@ static const char *const cases[] = {
 	"--shape 1x100x64 --tile 16x16x16 --blocks 3 --along 2",
 	"--shape 40x53x37 --tile 16x16x16 --blocks 3 --chunk-rows 5 --operand 2",
 	"--shape 3x7x5 --tile 16x16x16 --blocks 2",
+	"--shape 90x40x37 --tile 16x16x16 --blocks 3 --chunk-rows 5 --arrival 2",
 	"--shape 97x33x131 --tile 16x16x16 --blocks 3 --comm-blocks 2 --chunk-rows 32 --along 2",
 	NULL,
 };
@@ -124,6 +149,7 @@ static const char *const large_cases[] = {
 	"--shape 512x512x512",
 	"--shape 200x264x72 --tile 128x128x64 --blocks 7 --chunk-rows 24",
 	"--shape 520x328x2112 --tile 128x128x64 --blocks 7 --chunk-rows 100 --along 2",
+	"--shape 2112x328x520 --tile 128x128x64 --blocks 7 --chunk-rows 100 --arrival 2",
 	"--shape 328x520x2112 --tile 128x128x64 --blocks 7 --chunk-rows 100 --operand 2",
 	NULL,
 };
