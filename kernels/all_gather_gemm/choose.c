@@ -300,12 +300,13 @@ static int64_t by_size(const agg_config_t *c, const workload_place_t *place, uns
 int64_t agg_fastest(const agg_config_t *c, const workload_place_t *place)
 {
 	const unsigned compared = 1U << AGG_BULK_SYNCHRONOUS | 1U << AGG_MARKED | 1U << AGG_PUSH;
-	if (place->ranks == 1 || place->nodes > 1) {
+	if (place->ranks == 1 || place->nodes > 1 || c->blocks == 1) {
 		explain_pattern_rule(
 			place->explain, compared, AGG_BULK_SYNCHRONOUS, "%s",
-			place->ranks == 1 ? "one rank has nothing to gather"
-					  : "a shard crosses to each node once, and in the others "
-					    "to each rank");
+			place->ranks == 1  ? "one rank has nothing to gather"
+			: place->nodes > 1 ? "a shard crosses to each node once, and in the others "
+					     "to each rank"
+					   : "no block is left that could move shards");
 		return AGG_BULK_SYNCHRONOUS;
 	}
 	if (cost_knows_links(place->machine) && place->machine->signal > 0)

@@ -173,16 +173,20 @@ static workload_cost_t cost(const workload_config_t *config, int rank, int ranks
 		.meetings = meetings[c.pattern]};
 }
 
-/** Its states stay in registers. On one rank nothing is gathered. */
+/**
+ * Its states stay in registers. On one rank nothing is gathered, and one block
+ * cannot move shards beside others that compute.
+ */
 static int64_t fastest(const workload_config_t *config, const workload_place_t *place)
 {
-	const int64_t pattern = place->ranks == 1 ? RING_BULK_SYNCHRONOUS : RING_GATHER;
-	(void)config;
+	const bool is_alone = place->ranks == 1, has_movers = ring_config_of(config).blocks != 1;
+	const int64_t pattern = is_alone || !has_movers ? RING_BULK_SYNCHRONOUS : RING_GATHER;
 	explain_pattern_rule(place->explain, 1U << RING_BULK_SYNCHRONOUS | 1U << RING_GATHER,
 			     pattern, "%s",
-			     place->ranks == 1
-				     ? "one rank has nothing to gather"
-				     : "its states stay in registers while keys and values arrive");
+			     is_alone ? "one rank has nothing to gather"
+			     : has_movers
+				     ? "its states stay in registers while keys and values arrive"
+				     : "no block is left that could move shards");
 	return pattern;
 }
 

@@ -142,11 +142,12 @@ static int64_t fastest(const workload_config_t *config, const workload_place_t *
 	const unsigned both = 1U << ULY_BULK_SYNCHRONOUS | 1U << ULY_FUSED;
 	const machine_t *machine = place->machine;
 	const workload_cost_t c = cost(config, 0, place->ranks);
-	const bool is_alone = place->ranks == 1;
+	const bool is_alone = place->ranks == 1 || uly_config_of(config).blocks == 1;
 	if (is_alone || !cost_knows_links(machine) || machine->tensor_rate <= 0) {
 		const int64_t pattern = is_alone ? ULY_BULK_SYNCHRONOUS : ULY_FUSED;
 		explain_pattern_rule(place->explain, both, pattern, "%s",
-				     is_alone ? "one rank has nothing to exchange"
+				     is_alone ? "one rank has nothing to exchange, and one block "
+						"cannot move positions beside others that compute"
 					      : "its exchanges go on beside the attention; the "
 						"machine's file has no figures of links");
 		return pattern;

@@ -447,7 +447,8 @@ static bool are_all(const bench_options_t *options)
 
 /**
  * Where all patterns are meant, those that are not built for the tile, or do not
- * take the shape, are left out, and said to be; one has to be left.
+ * take the shape, are left out, and said to be; one has to be left. Of the fastest
+ * one, others are left out silently, for whatever reason.
  */
 static tsr_status_t check_patterns(reading_t *reading, workload_config_t *config)
 {
@@ -462,12 +463,14 @@ static tsr_status_t check_patterns(reading_t *reading, workload_config_t *config
 		if (!options->patterns[p])
 			continue;
 		status = workload->check(config, options->ranks);
-		if (status == TSR_ERR_UNSUPPORTED && all)
+		if (options->fastest)
+			unsupported[p] = status != TSR_OK;
+		else if (status == TSR_ERR_UNSUPPORTED && all)
 			(void)fprintf(stderr, "tessera %s: %s is left out: %s\n", reading->command,
 				      workload->pattern(p), tsr_last_error());
 		else if (status != TSR_OK && !(all && status == TSR_ERR_NOT_FOUND))
 			return status;
-		unsupported[p] = status == TSR_ERR_UNSUPPORTED;
+		unsupported[p] = unsupported[p] || status == TSR_ERR_UNSUPPORTED;
 		built[p] = status == TSR_OK;
 		any = any || built[p];
 	}
