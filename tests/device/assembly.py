@@ -25,9 +25,10 @@ SKIPPED = 77
 
 
 def units():
-    """Every unit with kernels that is built for GPUs: probes, workloads, tools, examples."""
+    """Every unit with kernels that is built for GPUs: probes, the library, workloads, tools,
+    examples."""
     sources = subprocess.run(
-        ["ci/list-files", "tests/device/*.c", "tools/*.c", "examples/*.c"], cwd=ROOT,
+        ["ci/list-files", "tests/device/*.c", "src/*.c", "tools/*.c", "examples/*.c"], cwd=ROOT,
         capture_output=True, text=True, check=True
     ).stdout.split()
     return [os.path.splitext(source)[0] for source in sources if _has_kernels(source)] + [
@@ -38,7 +39,7 @@ def units():
 def _has_kernels(source):
     with open(os.path.join(ROOT, source), encoding="utf-8") as file:
         text = file.read()
-    return bool(re.search(r"^(TSR_KERNEL|PROBE_|TSR_TILE)", text, re.MULTILINE))
+    return bool(re.search(r"^(TSR_KERNEL(?!_DECL)|PROBE_|TSR_TILE)", text, re.MULTILINE))
 
 
 def assemblies(arch, suffix, tool):
@@ -94,7 +95,7 @@ INTERPRETERS = "litmus_run_"
 # Kernels with such a name take words that carry their own flag (tsr_take_marked), and so do
 # collectives in one step. They go on without acquiring: what they look at is all that they are
 # told.
-MARKED = re.compile("marked|(all_to_all|all_reduce|reduce_scatter)$")
+MARKED = re.compile("marked|tsr_stream_|(all_to_all|all_reduce|reduce_scatter)$")
 
 
 def is_shipped(unit):
