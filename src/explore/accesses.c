@@ -239,6 +239,15 @@ uint64_t tsr_exploration_act(tsr_exploration_t *x, const tsr_op_site_t *site,
 				       begin);
 }
 
+uint64_t tsr_exploration_newest(tsr_exploration_t *x, const unsigned char *at, size_t bytes)
+{
+	int area;
+	size_t offset;
+	return tsr_area_find(x, at, bytes, &area, &offset)
+		       ? tsr_area_value(&x->areas[area], offset, bytes)
+		       : 0;
+}
+
 void tsr_exploration_met(tsr_exploration_t *x)
 {
 	need(x, tsr_pieces_end(x));

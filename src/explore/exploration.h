@@ -173,6 +173,14 @@ void tsr_exploration_fill(tsr_exploration_t *exploration, const tsr_op_site_t *s
 			  unsigned char *to, int byte, size_t bytes);
 
 /**
+ * The newest value of a word of 4 or 8 bytes that is allocated. The explorer
+ * uses it to check the program. It is no access of the caller, so nothing
+ * races with it.
+ */
+uint64_t tsr_exploration_newest(tsr_exploration_t *exploration, const unsigned char *at,
+				size_t bytes);
+
+/**
  * Performs an ordered access of 2, 4 or 8 bytes, described as for the views,
  * except for the location. Returns the old value.
  */

@@ -1,7 +1,11 @@
 /*
  * Bodies that are composed of other calls of this API, equal in every port. A
  * port's bodies include this header after all others (on the CPU one file of
- * the library does).
+ * the library does). A port defines:
+ *
+ *   int tsr_port_may_unlock(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer)
+ *       whether the coop holds the lock. If not, the port has ended the world.
+ *       A port that does not check it returns 1
  */
 #ifndef TESSERA_COMMON_DEV_COMPOSE_H
 #define TESSERA_COMMON_DEV_COMPOSE_H
@@ -211,7 +215,8 @@ TSR_DEV void tsr_unlock(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer)
 {
 	const uint64_t open = 0;
 	TSR_PART_OF(coop, "tsr_unlock");
-	tsr_atomic_store(coop, lock, open, peer, TSR_RELEASE, TSR_SCOPE_SYSTEM);
+	if (tsr_port_may_unlock(coop, lock, peer))
+		tsr_atomic_store(coop, lock, open, peer, TSR_RELEASE, TSR_SCOPE_SYSTEM);
 	TSR_PART_OF(coop, TSR_PART_OF_NONE);
 }
 

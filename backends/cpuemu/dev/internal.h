@@ -160,6 +160,9 @@ void tsr_cpu_reduce_nodes(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, t
 void tsr_port_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to);
 void tsr_port_combine_as(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, tsr_reduce_t op, int to);
 
+/** What common/dev/compose.h asks of a port. */
+int tsr_port_may_unlock(tsr_coop_t *coop, TSR_HEAP uint64_t *lock, int peer);
+
 /** What common/dev/nodes.h asks of a port. */
 int tsr_port_nodes(const tsr_coop_t *coop);
 int tsr_port_node(const tsr_coop_t *coop, int rank);

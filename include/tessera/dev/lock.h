@@ -27,7 +27,10 @@
  *               cannot be returned when a deadline has passed.
  *   Cost:       one compare-and-swap if the lock is free, over the links if
  *               `peer` is another rank. A waiting coop polls.
- *   Errors:     as in dev/pointer.h.
+ *   Errors:     as in dev/pointer.h. TSR_ERR_KERNEL on the emulator also if
+ *               tsr_unlock finds a word other than 1 + the caller's rank: the
+ *               coop does not hold the lock. The word does not tell coops of
+ *               one rank apart.
  *   Source:     the lock variants of Iris' examples; test-and-test-and-set:
  *               Rudolph and Segall, 1984.
  */

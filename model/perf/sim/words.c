@@ -211,6 +211,15 @@ uint64_t tsr_exploration_act(tsr_exploration_t *sim, const tsr_op_site_t *site,
 	return old;
 }
 
+/** Memory holds what has arrived. */
+uint64_t tsr_exploration_newest(tsr_exploration_t *sim, const unsigned char *at, size_t bytes)
+{
+	uint64_t value = 0;
+	(void)sim;
+	memcpy(&value, at, bytes);
+	return value;
+}
+
 void tsr_exploration_fence(tsr_exploration_t *sim, const tsr_op_site_t *site,
 			   tsr_views_order_t order, tsr_views_scope_t scope)
 {

@@ -94,6 +94,13 @@ stuck kept lost-signal "waits for flag locks.0 of rank 0 == 0 from rank 0; it is
 stuck kept lost-signal '^  change  *call tsr_unlock on every path behind tsr_lock'
 stuck kept lost-signal "" --weak cache
 stuck crossed deadlock '^  change  *take locks in one order everywhere'
+for weak in view cache; do
+	try tessera check -n 3 --seeds 50 --weak $weak "$locks" twice
+	[ "$code" -eq 1 ] && grep -qE '^misuse at .*: in 50 of 50 schedules' "$TAP_FILES/out" &&
+		grep -qE '^  said  *of a lock that (is free|rank [12] holds); call tsr_unlock' \
+		"$TAP_FILES/out"
+	verdict $? "a lock that is given back twice is misuse, memory $weak" "exit code $code"
+done
 prints "locks that are given back" '^no finding$' tessera check -n 3 --seeds 200 "$locks" right
 prints "also with caches" '^no finding$' tessera check -n 3 --seeds 200 --weak cache "$locks" right
 

@@ -106,7 +106,8 @@ TSR_KERNEL(try_what_is_taken, taken_args_t, a)
 	int me = tsr_rank(block), next = (me + 1) % tsr_size(block);
 	uint64_t how[3];
 	how[0] = (uint64_t)tsr_lock_until(block, a->lock, next, 2000000);
-	tsr_unlock(block, a->lock, next);
+	/* in the name of the host, which holds it; partner: tsr_lock_until below */
+	tsr_atomic_store(block, a->lock, (uint64_t)0, next, TSR_RELEASE, TSR_SCOPE_SYSTEM);
 	how[1] = (uint64_t)tsr_lock_until(block, a->lock, next, 2000000);
 	how[2] = tsr_atomic_load(block, a->lock, next, TSR_RELAXED, TSR_SCOPE_SYSTEM);
 	tsr_unlock(block, a->lock, next);

@@ -3,6 +3,7 @@
  *
  *     kept     wrong: rank 0 does not give the first one back
  *     crossed  wrong: rank 1 takes the second one first
+ *     twice    wrong: rank 0 gives the first one back twice
  *     right
  */
 #include <string.h>
@@ -12,7 +13,7 @@
 
 typedef struct locks_args {
 	TSR_HEAP uint64_t *locks;
-	int32_t keeper, crosser; /* -1: none */
+	int32_t keeper, crosser, repeater; /* -1: none */
 } locks_args_t;
 
 TSR_KERNEL(take_both, locks_args_t, a)
@@ -26,13 +27,16 @@ TSR_KERNEL(take_both, locks_args_t, a)
 	tsr_unlock(block, a->locks + !first, 0);
 	if (me != a->keeper)
 		tsr_unlock(block, a->locks + first, 0);
+	if (me == a->repeater)
+		tsr_unlock(block, a->locks + first, 0);
 }
 
 TSR_MAIN(world, argc, argv)
 {
 	const char *how = argc > 1 ? argv[1] : "right";
 	locks_args_t args = {NULL, strcmp(how, "kept") == 0 ? 0 : -1,
-			     strcmp(how, "crossed") == 0 ? 1 : -1};
+			     strcmp(how, "crossed") == 0 ? 1 : -1,
+			     strcmp(how, "twice") == 0 ? 0 : -1};
 	TSR_HEAP void *heap;
 	tsr_stream_t *stream;
 	TSR_TRY(tsr_heap_alloc(world, 2 * sizeof(uint64_t), 0, "locks", &heap));
