@@ -68,13 +68,17 @@ int tsr_worker_count(const tsr_coop_t *coop)
 
 tsr_coop_t tsr_split(tsr_coop_t *block)
 {
+	tsr_coop_t worker = *block;
 	if (block->kind != TSR_CPU_BLOCK || block->block->kernel->workers != 1)
 		tsr_cpu_misuse(block, __func__,
 			       "split what is one worker: a block of TSR_KERNEL or TSR_KERNEL_WIDE",
-			       block->kind == TSR_CPU_LOADER ? "in a gate"
-							     : "of a block that has workers");
+			       block->kind == TSR_CPU_LOADER   ? "in a gate"
+			       : block->kind == TSR_CPU_WORKER ? "by a worker"
+							       : "of a block that has workers");
 	tsr_cpu_met(block);
-	return *block;
+	if (block->kind == TSR_CPU_BLOCK)
+		worker.kind = TSR_CPU_WORKER;
+	return worker;
 }
 
 /**

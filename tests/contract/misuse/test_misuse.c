@@ -50,6 +50,8 @@ typedef enum misuse {
 	UNSET_REDUCE,
 	UNSET_PRODUCT,
 	SCAN_IN_HEAP,
+	SPLIT_AGAIN,
+	CLEAR_BY_WORKER,
 	UNSET_ZIP,
 	UNSET_ROWS_MAP,
 	ZIP_KINDS,
@@ -118,6 +120,8 @@ static const char *const said[MISUSES] = {
 	"tsr_frag_map_rows of a fragment of 16 x 1 elements",          /* UNSET_REDUCE */
 	"tsr_gemm_mainloop of a fragment of 16 x 16 elements",         /* UNSET_PRODUCT */
 	"tsr_coop_scan of values that are not in shared memory",       /* SCAN_IN_HEAP */
+	"tsr_split by a worker at",                                    /* SPLIT_AGAIN */
+	"tsr_shared_clear by one worker at",                           /* CLEAR_BY_WORKER */
 	"tsr_frag_zip of a fragment of 16 x 16 elements",              /* UNSET_ZIP */
 	"tsr_rows_map of a fragment of 16 x 1 elements",               /* UNSET_ROWS_MAP */
 	"tsr_frag_zip of different fragments, 16 x 16 and 16 x 1",     /* ZIP_KINDS */
@@ -373,6 +377,20 @@ TSR_FN void misuse_marked(tsr_coop_t *block, const misuse_args_t *a)
 		tsr_take_marked(block, a->heap, (TSR_HEAP uint64_t *)(uintptr_t)64, 8, 1, 0);
 }
 
+/** A block's own calls, and those that its worker must not make. */
+TSR_FN void misuse_coop(tsr_coop_t *block, const misuse_args_t *a)
+{
+	tsr_coop_t worker = tsr_split(block);
+	if (a->misuse == FLUSH_RANK)
+		tsr_flush(block, -3);
+	else if (a->misuse == SCAN_IN_HEAP)
+		tsr_coop_scan(block, (int32_t *)(uintptr_t)a->heap, 4);
+	else if (a->misuse == SPLIT_AGAIN)
+		(void)tsr_split(&worker);
+	else
+		tsr_shared_clear(&worker, (void *)0, 0);
+}
+
 TSR_KERNEL(do_wrong, misuse_args_t, a)
 {
 	TSR_HEAP unsigned char *bytes = (TSR_HEAP unsigned char *)a->heap;
@@ -415,10 +433,10 @@ TSR_KERNEL(do_wrong, misuse_args_t, a)
 		tsr_wait_any(block, a->heap, 0, 0, 1, &which);
 		break;
 	case FLUSH_RANK:
-		tsr_flush(block, -3);
-		break;
 	case SCAN_IN_HEAP:
-		tsr_coop_scan(block, (int32_t *)(uintptr_t)a->heap, 4);
+	case SPLIT_AGAIN:
+	case CLEAR_BY_WORKER:
+		misuse_coop(block, a);
 		break;
 	case UNSET_STORE:
 	case UNSET_SAVE:
