@@ -230,6 +230,7 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 /* ------------------------------------------------------------------ the meeting of a block */
 
 typedef struct meet_await {
+	const tsr_exploration_t *x;
 	const tsr_block_meeting_t *meeting;
 	uint32_t phase;
 	int count;
@@ -241,12 +242,20 @@ static bool meet_ready(const void *context)
 	return m->meeting->phase != m->phase;
 }
 
+/** Also names the workers that have ended: they will not come. */
 static void meet_describe(const void *context, char *sentence, size_t bytes)
 {
 	const meet_await_t *m = context;
-	snprintf(sentence, bytes,
-		 "waits for the block's other workers: %u of %d have come to this call",
-		 (unsigned)m->meeting->arrived, m->count);
+	int used = snprintf(sentence, bytes,
+			    "waits for the block's other workers: %u of %d have come to this call",
+			    (unsigned)m->meeting->arrived, m->count);
+	const char *before = "; ended: worker";
+	for (int i = 0; i < m->count && used > 0 && (size_t)used < bytes; i++) {
+		if (!tsr_explorer_ended(m->x->explorer, m->meeting->first_task + i))
+			continue;
+		used += snprintf(sentence + used, bytes - (size_t)used, "%s %d", before, i);
+		before = ", worker";
+	}
 }
 
 static void meet_blockers(const void *context, tsr_blocker_fn tell, void *argument)
@@ -269,7 +278,7 @@ void tsr_exploration_meet(tsr_exploration_t *x, const tsr_op_site_t *site,
 				       .object = object,
 				       .site = {site->call, site->file, site->line}};
 	tsr_explorer_point(x->explorer, &pending);
-	const meet_await_t m = {meeting, meeting->phase, count};
+	const meet_await_t m = {x, meeting, meeting->phase, count};
 	/* who comes to the next phase has taken the last but one */
 	tsr_edge_t **edge = &meeting->edge[m.phase & 1];
 	if (!*edge && tsr_exploration_edge(x, edge) != TSR_OK)

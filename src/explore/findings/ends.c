@@ -144,6 +144,18 @@ static void tell_first(tsr_exploration_t *x, const tsr_stuck_node_t *node, tsr_f
 		finding->access[finding->accesses++] = last->access;
 }
 
+/** Workers of a block meet, and one of them has ended: nobody signals here. */
+static void tell_unmet(tsr_finding_t *finding)
+{
+	finding->class = TSR_FINDING_MISUSE;
+	finding->access[0].kind = TSR_FINDING_CALL;
+	finding->missing =
+		"a worker of the block has ended without this call, for which all of its "
+		"workers meet";
+	finding->change = "let all workers of the block make each call with the block, or none of "
+			  "them; what one worker does alone it calls with the worker";
+}
+
 static void judge_stuck(tsr_exploration_t *x)
 {
 	tsr_stuck_t *stuck;
@@ -154,13 +166,16 @@ static void judge_stuck(tsr_exploration_t *x)
 	tsr_finding_edge_t *edges = calloc((size_t)stuck->edges + 1, sizeof *edges);
 	const tsr_stuck_node_t *first = first_node(stuck);
 	const tsr_collective_call_t *apart[2];
-	if (stuck->class == TSR_STUCK_LOST_SIGNAL && first && first->kind == TSR_AWAIT_COLLECTIVE)
+	const bool lost = stuck->class == TSR_STUCK_LOST_SIGNAL && first;
+	if (lost && first->kind == TSR_AWAIT_COLLECTIVE)
 		/* a rank has ended, or calls something else */
 		finding.class = TSR_FINDING_COLLECTIVE;
 	finding.access[0] = TSR_FINDING_NOWHERE;
 	say_spins(x, stuck);
 	if (first)
 		tell_first(x, first, &finding);
+	if (lost && first->kind == TSR_AWAIT_MEETING)
+		tell_unmet(&finding);
 	if (tsr_collectives_apart(x, stuck, apart)) {
 		finding.class = TSR_FINDING_COLLECTIVE;
 		finding.accesses = 2;

@@ -42,7 +42,9 @@ typedef enum tsr_finding_class {
 	/* 0: a wait for the block that cannot begin; the graph has the others */
 	TSR_FINDING_RESIDENCY,
 	TSR_FINDING_COLLECTIVE, /* 0, 1: calls of two ranks that differ */
-	TSR_FINDING_MISUSE,     /* 0: the call; `message` says what is wrong */
+	/* 0: the call; `message` says what is wrong. If workers meet and one has ended, the graph
+	 * has those that wait */
+	TSR_FINDING_MISUSE,
 	/* 0: the last load that saw an old value, if any; `message` says how the program ended */
 	TSR_FINDING_PROGRAM_FAILURE,
 	/* 0, 1: a load and a later store of one thread; 2, 3: those of the next thread, which loads

@@ -104,6 +104,30 @@ done
 prints "locks that are given back" '^no finding$' tessera check -n 3 --seeds 200 "$locks" right
 prints "also with caches" '^no finding$' tessera check -n 3 --seeds 200 --weak cache "$locks" right
 
+# A worker of a block that returns, while the others meet: misuse, and no signal that is lost.
+leaves="$BUILD/tests/planted/progress/leaves"
+for weak in view cache; do
+	for kind in 'one:tsr_sync:2 of 3 have come to this call; ended: worker 1$' \
+		'two:tsr_sync:1 of 3 have come to this call; ended: worker 1, worker 2$' \
+		'signal:tsr_signal:2 of 3 have come to this call; ended: worker 1$'; do
+		text=${kind#*:} kind=${kind%%:*}
+		call=${text%%:*} text=${text#*:}
+		try tessera check -n 2 --seeds 20 --weak $weak "$leaves" "$kind"
+		[ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" &&
+			grep -qE '^misuse at .*: in 20 of 20 schedules' "$TAP_FILES/out" &&
+			grep -qE "^  call  *$call at tests/planted/progress/leaves.c:" \
+			"$TAP_FILES/out" &&
+			grep -qE "^  said  *waits for the block's other workers: $text" \
+			"$TAP_FILES/out" &&
+			grep -qE '^  change  *let all workers of the block make each call' \
+			"$TAP_FILES/out"
+		verdict $? "a worker leaves before a meeting: $kind, memory $weak" \
+			"exit code $code"
+	done
+	prints "and no worker leaves, memory $weak" '^no finding$' \
+		tessera check -n 2 --seeds 20 --weak $weak "$leaves" right
+done
+
 # An access keeps to the allocation that its view or pointer was made for, though another one lies
 # behind that.
 bounds="$BUILD/tests/planted/memory/bounds"
