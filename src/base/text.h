@@ -37,6 +37,15 @@ static inline const char *tsr_who_text(int world_rank, int team_rank, const char
 }
 
 /**
+ * What follows a world rank in a report on a kernel of `team`: " of the world",
+ * or nothing if the kernel counts ranks like the world.
+ */
+static inline const char *tsr_of_world(const char *team)
+{
+	return team == NULL || *team == '\0' ? "" : " of the world";
+}
+
+/**
  * FNV-1a: equal texts have equal hashes. Never 0, which means "empty" in
  * tables.
  */

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "src/base/text.h"
+
 uint64_t tsr_trace_now(const tsr_exploration_t *x)
 {
 	return tsr_explorer_count(x->explorer).steps;
@@ -23,7 +25,8 @@ static void describe(const tsr_finding_access_t *access, uint64_t value, char *t
 					access->target < 0 ? "" : "'", access->offset,
 					access->bytes);
 	if (access->target >= 0 && used < size)
-		used += (size_t)snprintf(text + used, size - used, " of rank %d", access->target);
+		used += (size_t)snprintf(text + used, size - used, " of rank %d%s", access->target,
+					 tsr_of_world(access->who.team));
 	if (access->order != TSR_VIEWS_PLAIN && used < size)
 		snprintf(text + used, size - used, ", %s at %s, value %" PRIu64,
 			 tsr_finding_order_name(access->order),

@@ -77,11 +77,11 @@ static void flag_describe(const void *context, char *sentence, size_t bytes)
 	const tsr_piece_t *piece = area->shared ? NULL : tsr_area_piece(area, f->offset);
 	const int self = f->x->operations[f->number].task;
 	const bool marked = f->wait->shift > 0;
-	char from[TSR_WHO_TEXT] = "any rank", of[32] = "";
+	char from[TSR_WHO_TEXT] = "any rank", of[48] = "";
 	if (f->wait->from >= 0)
 		(void)tsr_who_text(f->wait->from, f->wait->team_from, f->wait->team, from);
 	if (!area->shared && area->rank != tsr_explorer_who(f->x->explorer, self)->rank)
-		snprintf(of, sizeof of, " of rank %d", area->rank);
+		snprintf(of, sizeof of, " of rank %d%s", area->rank, tsr_of_world(f->wait->team));
 	snprintf(sentence, bytes, "waits for %s%s%s+%zu%s %s %" PRIu64 " from %s; it%s is %" PRIu64,
 		 marked               ? "marked word "
 		 : f->wait->count > 1 ? "one of several flags from "

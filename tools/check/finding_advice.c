@@ -247,11 +247,10 @@ static const advice_rule_t rules[] = {
 	 "signal once more, or wait for what {before} gives; with many producers signal "
 	 "TSR_SIGNAL_ADD"},
 	{BIT(LOST_SIGNAL), LOCKING,
-	 "whoever has the lock does not give it back; its word is 1 + that rank: {wait-value}",
+	 "whoever has the lock does not give it back; its word is 1 + that rank in the kernel's "
+	 "team: {wait-value}",
 	 "call tsr_unlock on every path behind tsr_lock, also where a wait between them has "
-	 "failed; a coop that has a lock does "
-	 "not "
-	 "take it again"},
+	 "failed; a coop that has a lock does not take it again"},
 	{BIT(LOST_SIGNAL), TAKING, "the epoch of {wait-value}, and nobody who is left puts it",
 	 "put the words with that epoch to rank {now-rank} on every path, in a buffer that is not "
 	 "put again before they are taken; is the peer right?"},
@@ -515,7 +514,7 @@ static void append_about(advice_text_t *to, const tsr_finding_t *f, int index, c
 	else if (strcmp(aspect, "needs") == 0)
 		append_needs(to, f, index);
 	else if (strcmp(aspect, "rank") == 0)
-		append(to, "%d", access->who.rank);
+		append(to, "%s", tsr_finding_rank_text(&access->who, who, sizeof who));
 	else if (strcmp(aspect, "worker") == 0)
 		append(to, "%d", access->who.worker);
 	else if (access->call == NULL)

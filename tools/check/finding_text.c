@@ -74,14 +74,23 @@ const char *tsr_finding_who_text(const tsr_finding_who_t *who, char *text, size_
 	return text;
 }
 
+const char *tsr_finding_rank_text(const tsr_finding_who_t *who, char *text, size_t size)
+{
+	char rank[TSR_WHO_TEXT];
+	(void)tsr_who_text(who->rank, who->team_rank, who->team, rank);
+	snprintf(text, size, "%s", rank + strlen("rank "));
+	return text;
+}
+
 const char *tsr_finding_memory_text(const tsr_finding_access_t *access, char *text, size_t size)
 {
 	*text = '\0';
 	if (access->bytes == 0)
 		return text;
-	char of[32] = "";
+	char of[48] = "";
 	if (access->target >= 0)
-		snprintf(of, sizeof of, " of rank %d", access->target);
+		snprintf(of, sizeof of, " of rank %d%s", access->target,
+			 tsr_of_world(access->who.team));
 	const char *name = access->allocation != NULL ? access->allocation : "the heap";
 	const char *quote = access->allocation != NULL ? "'" : "";
 	snprintf(text, size, "%s%s%s+%" PRIu64 " (%" PRIu64 " byte%s)%s", quote, name, quote,

@@ -28,7 +28,16 @@ void tsr_finding_advise(const tsr_finding_t *finding, tsr_finding_advice_t *advi
  */
 const char *tsr_finding_who_text(const tsr_finding_who_t *who, char *text, size_t size);
 
-/** "'C'+4096 (64 bytes) of rank 2"; "" where no memory is known. Returns text. */
+/**
+ * What follows "rank" in advice: "1", and of a team's kernel, which counts ranks
+ * in the team, "0 of team 'row' (rank 1 of the world)". Returns text.
+ */
+const char *tsr_finding_rank_text(const tsr_finding_who_t *who, char *text, size_t size);
+
+/**
+ * "'C'+4096 (64 bytes) of rank 2", or of a team's kernel "of rank 2 of the
+ * world"; "" where no memory is known. Returns text.
+ */
 const char *tsr_finding_memory_text(const tsr_finding_access_t *access, char *text, size_t size);
 
 /**

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/text.h"
+
 /* ------------------------------------------------------------------ nobody can go on */
 
 static const tsr_finding_class_t stuck_classes[] = {
@@ -89,11 +91,12 @@ static void say_spins(tsr_exploration_t *x, tsr_stuck_t *stuck)
 			continue;
 		const tsr_operation_t *operation = &x->operations[number];
 		tsr_finding_access_t access;
-		char of[32] = "";
+		char of[48] = "";
 		tsr_operation_tell(x, number, operation->area, operation->offset, operation->bytes,
 				   &access);
 		if (access.target >= 0)
-			snprintf(of, sizeof of, " of rank %d", access.target);
+			snprintf(of, sizeof of, " of rank %d%s", access.target,
+				 tsr_of_world(access.who.team));
 		snprintf(node->sentence, sizeof node->sentence,
 			 "goes round, and sees %" PRIu64 " in %s+%" PRIu64 "%s",
 			 tsr_area_value(&x->areas[operation->area], operation->offset,

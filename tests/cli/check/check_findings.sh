@@ -219,6 +219,8 @@ done
 row_0="rank 0 of team 'row' \(rank 2 of the world\)" \
 	row_1="rank 1 of team 'row' \(rank 3 of the world\)"
 for wrong in unsent:4:"waits for flag words.16 >= 1 from $row_0" \
+	lost:4:"^  change  *signal the flag of $row_1 on every path" \
+	lost:4:"^  missing  *'words'.16 \(8 bytes\) of rank 3 of the world is 0 and 1 is waited for" \
 	unwaited:4:"  *rank [01] of team '(row|column)' \(rank [0-3] of the world\), kernel go_round" \
 	apart:4:"^  said  *$row_1 called tsr_team_broadcast\(root 0\) where $(echo "$row_0" | cut -d' ' -f1-5)" \
 	unmet:2:"^  (write|races with)  *tsr_put at tests/planted/collective/teams.c"; do

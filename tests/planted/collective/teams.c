@@ -5,6 +5,7 @@
  *
  *     right     every member's word goes round its team
  *     unsent    the first of the last row sends nothing
+ *     lost      the first of the last row sends nothing and returns
  *     unwaited  nobody waits before it reads
  *     apart     the last rank makes another call of its row's host than its
  *               neighbour
@@ -17,8 +18,8 @@
 #include "tessera/tessera.h"
 #include "tests/planted/planted.h"
 
-enum { RIGHT, UNSENT, UNWAITED, APART, UNMET, KINDS };
-static const char *const kinds[KINDS] = {"right", "unsent", "unwaited", "apart", "unmet"};
+enum { RIGHT, UNSENT, LOST, UNWAITED, APART, UNMET, KINDS };
+static const char *const kinds[KINDS] = {"right", "unsent", "lost", "unwaited", "apart", "unmet"};
 
 typedef struct team_args {
 	/* of one team: mine, and what the one before has sent */
@@ -34,6 +35,8 @@ TSR_KERNEL(go_round, team_args_t, a)
 {
 	const int me = tsr_rank(block), next = tsr_peer(block, 1),
 		  before = tsr_peer(block, tsr_size(block) - 1);
+	if (a->silent && a->kind == LOST)
+		return;
 	if (!a->silent)
 		tsr_put_signal(block, a->word + 1, a->word, sizeof(uint64_t), a->flag, 1,
 			       TSR_SIGNAL_SET, next);
@@ -103,7 +106,8 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_team_split(tsr_world_team(world), me % 2, -me, "column", &team[1]));
 	for (int i = 0; i < 2; i++) {
 		args[i].kind = kind;
-		args[i].silent = kind == UNSENT && i == 0 && me == (size - 1) / 2 * 2;
+		args[i].silent =
+			(kind == UNSENT || kind == LOST) && i == 0 && me == (size - 1) / 2 * 2;
 		TSR_TRY(prepare(world, i == 0 && me < 2 ? 8 : 16, &args[i]));
 		TSR_TRY(states(world, &args[i]));
 		TSR_TRY(tsr_stream_create(team[i], &stream[i]));

@@ -73,6 +73,21 @@ Test(findings, advise_which_side_of_a_link_is_too_weak)
 		assert_advice(all[i]);
 }
 
+Test(findings, advise_by_the_numbers_of_ranks_in_their_team)
+{
+	advised_t world = {"a put in the world", race(), "nothing that rank 0 does after",
+			   "tsr_put_signal to rank 1 (or"};
+	advised_t team = {"a put in a team", race(),
+			  "nothing that rank 1 of team 'row' (rank 0 of the world) does after",
+			  "tsr_put_signal to rank 0 of team 'row' (rank 1 of the world) (or"};
+	for (int i = 0; i < 2; i++) {
+		team.finding.access[i].who.team = "row";
+		team.finding.access[i].who.team_rank = i;
+	}
+	assert_advice(&world);
+	assert_advice(&team);
+}
+
 /**
  * Threads 0 to `count` - 1 on ranks of their own, or blocks of one, each of
  * which loads and then stores.
