@@ -24,9 +24,9 @@ TSR_API int tsr_main(int argc, char **argv, tsr_main_fn entry);
 /**
  * Prints "tessera: <sentence of the last error>" to stderr, and returns an exit
  * code other than 0: `return tsr_fail(world);`. The sentence is printed once a
- * world, even when several ranks fail alike. Null means the world that this
- * thread has joined, by TSR_MAIN or tsr_init; in a thread that has joined none,
- * each call prints. Any thread of a rank.
+ * world, even when several ranks fail alike, with addresses of their own. Null
+ * means the world that this thread has joined, by TSR_MAIN or tsr_init; in a
+ * thread that has joined none, each call prints. Any thread of a rank.
  */
 TSR_API int tsr_fail(tsr_world_t *world);
 

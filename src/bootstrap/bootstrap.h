@@ -252,7 +252,8 @@ int tsr_boot_lost_rank(tsr_boot_t *boot);
 
 /**
  * Returns true to the first caller in the world with this sentence, so that
- * only one rank prints it.
+ * only one rank prints it. Sentences that differ in addresses alone (0x...) are
+ * the same.
  */
 bool tsr_boot_claim_report(tsr_boot_t *boot, const char *sentence);
 

@@ -131,11 +131,31 @@ tsr_status_t tsr_boot_end(tsr_boot_t *boot, tsr_status_t status, const char *for
 	return tsr_error(status, "%s", sentence);
 }
 
+/**
+ * The hash of a sentence without the digits of addresses in it. Ranks that fail
+ * alike name different addresses of the same memory.
+ */
+static uint64_t hash_of(const char *sentence)
+{
+	char text[TSR_SENTENCE_LENGTH];
+	size_t used = 0;
+	while (*sentence != '\0' && used + 2 < sizeof text) {
+		const bool address = strncmp(sentence, "0x", 2) == 0;
+		text[used++] = *sentence++;
+		if (!address)
+			continue;
+		text[used++] = *sentence++;
+		sentence += strspn(sentence, "0123456789abcdef");
+	}
+	text[used] = '\0';
+	return tsr_text_hash(text);
+}
+
 /** Whether another node reports the sentence: that of the rank that ended the world. */
 static bool is_reported_elsewhere(const tsr_boot_t *boot, const char *sentence)
 {
 	const char *end;
-	return tsr_boot_abort_status(boot, &end) != TSR_OK && strcmp(end, sentence) == 0 &&
+	return tsr_boot_abort_status(boot, &end) != TSR_OK && hash_of(end) == hash_of(sentence) &&
 	       tsr_boot_is_far(boot, boot->control->end.rank);
 }
 
@@ -143,7 +163,7 @@ bool tsr_boot_claim_report(tsr_boot_t *boot, const char *sentence)
 {
 	if (is_reported_elsewhere(boot, sentence))
 		return false;
-	const uint64_t hash = tsr_text_hash(sentence);
+	const uint64_t hash = hash_of(sentence);
 	for (int i = 0; i < TSR_REPORTS; i++) {
 		uint64_t entry = 0;
 		/* relaxed: the entry is all that is shared */
