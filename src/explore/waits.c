@@ -70,6 +70,13 @@ static bool flag_forced(const void *context)
 	return satisfying(f, 0, 0, &count) == 0 && satisfying(f, 0, 1, &count) < 0;
 }
 
+/** Whether the wait is a part of tsr_lock or tsr_lock_until. */
+static bool is_for_lock(const flag_await_t *f)
+{
+	const char *call = f->x->operations[f->number].site.call;
+	return call && strncmp(call, "tsr_lock", strlen("tsr_lock")) == 0;
+}
+
 static void flag_describe(const void *context, char *sentence, size_t bytes)
 {
 	const flag_await_t *f = context;
@@ -77,11 +84,19 @@ static void flag_describe(const void *context, char *sentence, size_t bytes)
 	const tsr_piece_t *piece = area->shared ? NULL : tsr_area_piece(area, f->offset);
 	const int self = f->x->operations[f->number].task;
 	const bool marked = f->wait->shift > 0;
+	const uint64_t value =
+		tsr_area_value(area, f->offset, f->wait->word_bytes) >> f->wait->shift;
 	char from[TSR_WHO_TEXT] = "any rank", of[48] = "";
 	if (f->wait->from >= 0)
 		(void)tsr_who_text(f->wait->from, f->wait->team_from, f->wait->team, from);
 	if (!area->shared && area->rank != tsr_explorer_who(f->x->explorer, self)->rank)
 		snprintf(of, sizeof of, " of rank %d%s", area->rank, tsr_of_world(f->wait->team));
+	if (is_for_lock(f) && f->wait->from >= 0 && value == (uint64_t)f->wait->team_from + 1) {
+		snprintf(sentence, bytes, "waits for lock %s%s+%zu%s, which %s holds",
+			 area->shared ? "shared memory" : "", piece ? piece->name : "",
+			 piece ? f->offset - piece->begin : f->offset, of, from);
+		return;
+	}
 	snprintf(sentence, bytes, "waits for %s%s%s+%zu%s %s %" PRIu64 " from %s; it%s is %" PRIu64,
 		 marked               ? "marked word "
 		 : f->wait->count > 1 ? "one of several flags from "
@@ -89,8 +104,7 @@ static void flag_describe(const void *context, char *sentence, size_t bytes)
 		 area->shared ? "shared memory" : "", piece ? piece->name : "",
 		 piece ? f->offset - piece->begin : f->offset, of,
 		 marked ? "of epoch" : tsr_cmp_name(f->wait->cmp), f->wait->value, from,
-		 marked ? "s epoch" : "",
-		 tsr_area_value(area, f->offset, f->wait->word_bytes) >> f->wait->shift);
+		 marked ? "s epoch" : "", value);
 }
 
 /** Whoever is to signal; on the own rank that is another worker, elsewhere anybody of that rank. */

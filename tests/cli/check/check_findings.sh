@@ -90,7 +90,7 @@ stuck() {
 		grep -qE '^  wait  *tsr_lock at tests/planted/progress/locks.c:' "$TAP_FILES/out"
 	verdict $? "locks that are $kind are a $class $*" "exit code $code"
 }
-stuck kept lost-signal "waits for flag locks.0 of rank 0 == 0 from rank 0; it is 1"
+stuck kept lost-signal "waits for lock locks.0 of rank 0, which rank 0 holds"
 stuck kept lost-signal '^  change  *call tsr_unlock on every path behind tsr_lock'
 stuck kept lost-signal "" --weak cache
 stuck crossed deadlock '^  change  *take locks in one order everywhere'

@@ -95,6 +95,54 @@ Test(expired, a_kernel_that_holds_up_a_barrier_is_named)
 	ended_both(3, barrier_body, NULL, "a barrier");
 }
 
+/* ------------------------------------------------------------------ a lock that somebody keeps */
+
+typedef struct kept_args {
+	TSR_HEAP uint64_t *lock; /* rank 0's */
+	int32_t taker, reserved;
+} kept_args_t;
+
+TSR_KERNEL(wait_for_kept_lock, kept_args_t, a)
+{
+	if (tsr_rank(block) == a->taker)
+		tsr_lock(block, a->lock, 0);
+}
+
+/** Rank 1 keeps the lock. */
+static int kept_body(tsr_world_t *world, int argc, char **argv)
+{
+	const int me = tsr_world_rank(world);
+	const uint64_t word = argc > 1 ? strtoull(argv[1], NULL, 0) : 2;
+	kept_args_t a = {poisoned(world, sizeof word, "kept lock"), 2, 0};
+	CHECK(a.lock);
+	CHECK(tsr_memcpy_to_heap(world, a.lock, &word, sizeof word) == TSR_OK);
+	CHECK(tsr_barrier(world) == TSR_OK);
+	if (me == a.taker) {
+		CHECK(run_kernel(world, &wait_for_kept_lock, 1, &a) == TSR_ERR_TIMEOUT);
+		const char *said = tsr_last_error();
+		CHECK(strstr(said, "rank 2, block 0 of kernel wait_for_kept_lock waited ") &&
+			      strstr(said, "test_expired.c:"),
+		      "%s", said);
+		/* GPUs do not note that the word is a lock */
+		CHECK(!world_has_threads() ||
+			      strstr(said, word == 2 ? "for the lock 'kept lock'+0 of rank 0, "
+						       "which rank 1 holds: it has not called "
+						     : "for the lock 'kept lock'+0 of rank 0, "
+						       "whose word names no holder: it is 9; "),
+		      "%s", said);
+	} else {
+		CHECK(tsr_barrier(world) != TSR_OK, "the world has ended");
+	}
+	return witness();
+}
+
+Test(expired, a_lock_that_somebody_keeps)
+{
+	short_deadline();
+	ended_both(3, kept_body, "2", "a lock that rank 1 keeps");
+	ended_both(3, kept_body, "9", "a lock with a word of nobody");
+}
+
 /* ------------------------------------------------------------------ a word that nobody writes */
 
 TSR_KERNEL(wait_for_no_word, lone_args_t, a)

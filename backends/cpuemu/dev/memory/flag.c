@@ -53,6 +53,30 @@ static void name_flag(const tsr_cpu_wait_t *w, char name[80])
 		snprintf(name, 80, "the flag at heap offset %zu", flag_offset(w));
 }
 
+/** Whether the wait is a part of tsr_lock. */
+static bool is_for_lock(const tsr_cpu_wait_t *w)
+{
+	return w->coop->part_of && strcmp(w->coop->part_of, "tsr_lock") == 0;
+}
+
+/** The sentence with which an expired wait for a lock ends the world. */
+static void lock_fail(const tsr_cpu_wait_t *w, const tsr_wait_record_t *record, const char *name)
+{
+	char who[TSR_WHO_TEXT], of[48];
+	snprintf(of, sizeof of, " of rank %d%s", w->flags.rank,
+		 tsr_of_world(w->coop->block->team->host->name));
+	if (w->seen == 0 || w->seen > (uint64_t)tsr_size(w->coop))
+		tsr_wait_fail(w->coop, record,
+			      "the lock %s%s, whose word names no holder: it is %llu; a lock is "
+			      "zero before the first tsr_lock, and nothing else writes it",
+			      name, of, (unsigned long long)w->seen);
+	else
+		tsr_wait_fail(w->coop, record,
+			      "the lock %s%s, which %s holds: it has not called tsr_unlock, or it "
+			      "waits itself, or it takes longer than TESSERA_DEADLINE",
+			      name, of, tsr_cpu_member(w->coop, (int)w->seen - 1, who));
+}
+
 /** The sentence with which an expired wait for a word ends the world. */
 static void word_fail(const tsr_cpu_wait_t *w, const tsr_wait_record_t *record, const char *who,
 		      const char *name)
@@ -107,6 +131,10 @@ static void flag_expired(const tsr_cpu_wait_t *w, uint64_t waited_ns, bool ends_
 		snprintf(among, sizeof among, "one of the %d flags from ", w->count);
 	if (w->shift > 0) {
 		marked_fail(w, &record, who, name);
+		return;
+	}
+	if (is_for_lock(w)) {
+		lock_fail(w, &record, name);
 		return;
 	}
 	if (w->word_bytes) {
