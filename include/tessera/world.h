@@ -28,6 +28,10 @@ typedef struct tsr_world tsr_world_t;
  * mapping. tsr_world_create_by_id (tessera/unique_id.h) joins a world without
  * these variables.
  *
+ * A process that a rank forks is no rank. There, calls that wait for others,
+ * allocate, launch or leave return TSR_ERR_UNSUPPORTED, and the return from
+ * TSR_MAIN's body ends that process alone.
+ *
  * Called by:  every rank, once (collective). TSR_MAIN makes this call for its
  *             programs.
  * Completion: when every rank has joined, or the world's deadline

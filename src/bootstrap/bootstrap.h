@@ -213,6 +213,16 @@ tsr_status_t tsr_meeting_broadcast(tsr_meeting_t *meeting, const char *call, con
 				   void *data, size_t size_bytes, int root);
 
 /**
+ * Whether this process was forked from the rank's. It has the rank's sockets,
+ * and none of its threads. False for explored ranks, which run in processes that
+ * the library forks.
+ */
+bool tsr_boot_is_forked(const tsr_boot_t *boot);
+
+/** Fails in a forked process, with TSR_ERR_UNSUPPORTED and a sentence about `call`. */
+tsr_status_t tsr_boot_check_process(const tsr_boot_t *boot, const char *call);
+
+/**
  * Gathers one descriptor of each rank of this node (-1: none) over the sockets;
  * fds_out[r] of a rank on another node is -1. The caller closes fds_out[r].
  * Collective, also among nodes.

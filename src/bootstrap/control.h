@@ -163,6 +163,7 @@ struct tsr_boot {
 	struct tsr_exploration *exploration; /* null if ranks are threads or processes */
 	int control_fd;                      /* holds this rank's lock; -1 for threads */
 	uint64_t process;                    /* tsr_boot_process */
+	pid_t pid;                           /* of the process that has made this membership */
 	/* number of this rank's calls of tsr_boot_exchange_fds */
 	uint32_t fds_exchanges;
 	tsr_door_t door; /* the keeper: open until all ranks have come in */

@@ -299,7 +299,9 @@ static tsr_status_t exchange(tsr_meeting_t *meeting, const char *call, const cha
 			     const void *mine, void *all, size_t size_bytes, int root)
 {
 	tsr_boot_t *boot = meeting->boot;
-	tsr_status_t status = tsr_boot_ended(boot);
+	tsr_status_t status = tsr_boot_check_process(boot, call);
+	if (status == TSR_OK)
+		status = tsr_boot_ended(boot);
 	if (status == TSR_OK && boot->door.fd >= 0)
 		status = tsr_boot_await_ranks(boot, call, tsr_now_ns());
 	return status == TSR_OK ? run_rounds(meeting, call, arguments, mine, all, size_bytes, root)

@@ -40,6 +40,7 @@ tsr_boot_t *tsr_boot_make(int rank, int size, uint64_t deadline_ns)
 		return NULL;
 	boot->rank = rank;
 	boot->size = size;
+	boot->pid = getpid();
 	boot->deadline_ns = deadline_ns;
 	boot->may_spin = processors() >= size;
 	boot->control_fd = boot->door.fd = boot->bell_fd = -1;
@@ -58,6 +59,22 @@ tsr_status_t tsr_boot_name_process(unsigned kind, uint64_t *process_out)
 			strerror(errno));
 	*process_out = bits << 8 | kind;
 	return TSR_OK;
+}
+
+bool tsr_boot_is_forked(const tsr_boot_t *boot)
+{
+	return boot->exploration == NULL && boot->pid != getpid();
+}
+
+tsr_status_t tsr_boot_check_process(const tsr_boot_t *boot, const char *call)
+{
+	if (!tsr_boot_is_forked(boot))
+		return TSR_OK;
+	return tsr_error(TSR_ERR_UNSUPPORTED,
+			 "%s was called in a process that was forked from rank %d and is no rank: "
+			 "make the call in the rank's own process, or fork before it joins the "
+			 "world",
+			 call, boot->rank);
 }
 
 uint64_t tsr_boot_process(const tsr_boot_t *boot)

@@ -147,7 +147,10 @@ tsr_status_t tsr_heap_take(tsr_world_t *world, const tsr_heap_request_t *request
 			   TSR_HEAP void **pointer_out)
 {
 	size_t offset = 0;
-	tsr_status_t mine = take_here(world, request, &offset);
+	tsr_status_t mine = tsr_boot_check_process(world->boot, request->call);
+	if (mine != TSR_OK)
+		return mine;
+	mine = take_here(world, request, &offset);
 	const bool taken = mine == TSR_OK;
 	char *memory = (char *)world->heap_bases[world->rank] + offset;
 	if (taken)
@@ -234,7 +237,10 @@ tsr_status_t tsr_heap_free(tsr_world_t *world, TSR_HEAP void *pointer)
 		return no_world(call);
 	size_t offset = 0;
 	char arguments[ARGUMENTS_TEXT];
-	tsr_status_t mine = describe_release(world, pointer, &offset, arguments, sizeof arguments);
+	tsr_status_t mine = tsr_boot_check_process(world->boot, call);
+	if (mine != TSR_OK)
+		return mine;
+	mine = describe_release(world, pointer, &offset, arguments, sizeof arguments);
 	tsr_log_to(world->log, TSR_LOG_DEBUG, "%s(%s)", call, arguments);
 	if (mine == TSR_OK)
 		mine = tsr_world_sync_streams(world, NULL);

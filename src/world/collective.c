@@ -15,8 +15,11 @@ tsr_status_t tsr_world_exchange(tsr_world_t *world, const char *call, const char
 static tsr_status_t meet(tsr_world_t *world, const tsr_team_t *team, tsr_meeting_t *meeting,
 			 const char *call)
 {
+	tsr_status_t status = tsr_boot_check_process(world->boot, call);
+	if (status != TSR_OK) /* the rank still comes */
+		return status;
 	tsr_span_begin(call, NULL);
-	tsr_status_t status = tsr_world_sync_streams(world, team);
+	status = tsr_world_sync_streams(world, team);
 	if (status != TSR_OK) /* this rank never comes: the others must not wait for it */
 		tsr_boot_abort(world->boot, status, tsr_last_error());
 	else

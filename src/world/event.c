@@ -66,9 +66,11 @@ tsr_status_t tsr_event_sync(tsr_event_t *event)
 {
 	if (event == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_event_sync: event must not be null");
+	tsr_status_t status = tsr_boot_check_process(event->world->boot, "tsr_event_sync");
+	if (status != TSR_OK)
+		return status;
 	tsr_span_begin("tsr_event_sync", NULL);
-	const tsr_status_t status =
-		tsr_world_result(event->world, event->world->backend->event->sync(event->device));
+	status = tsr_world_result(event->world, event->world->backend->event->sync(event->device));
 	tsr_span_end();
 	return status;
 }

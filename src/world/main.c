@@ -54,6 +54,8 @@ static int run_rank(tsr_boot_t *boot, const tsr_options_t *options, int argc, ch
 		tsr_status_t status = TSR_ERR_PEER_LOST;
 		world->is_of_main = true;
 		code = tsr_exit_code(entry(world, argc, argv));
+		if (tsr_boot_is_forked(boot))
+			return code; /* the rank itself is still in the body */
 		if (code != 0)
 			tsr_boot_fail(boot, code);
 		else if ((status = tsr_world_settle(world)) != TSR_OK)

@@ -16,6 +16,9 @@ static tsr_status_t create(const char *call, tsr_team_t *team, bool adopts, void
 		return tsr_error(TSR_ERR_ARGUMENT, "%s: team and stream_out must not be null",
 				 call);
 	tsr_world_t *world = team->world;
+	tsr_status_t status = tsr_boot_check_process(world->boot, call);
+	if (status != TSR_OK)
+		return status;
 	const tsr_stream_ops_t *ops = world->backend->stream;
 	tsr_stream_t *stream = calloc(1, sizeof *stream);
 	if (stream == NULL)
@@ -24,9 +27,8 @@ static tsr_status_t create(const char *call, tsr_team_t *team, bool adopts, void
 	stream->world = world;
 	stream->team = team;
 	pthread_mutex_lock(&world->streams_lock);
-	const tsr_status_t status =
-		adopts ? ops->adopt(world->device, team->device, native, &stream->device)
-		       : ops->create(world->device, team->device, &stream->device);
+	status = adopts ? ops->adopt(world->device, team->device, native, &stream->device)
+			: ops->create(world->device, team->device, &stream->device);
 	if (status == TSR_OK) {
 		stream->next = world->streams;
 		world->streams = stream;
@@ -69,7 +71,10 @@ tsr_status_t tsr_stream_destroy(tsr_stream_t *stream)
 	if (stream == NULL)
 		return TSR_OK;
 	tsr_world_t *world = stream->world;
-	const tsr_status_t status = tsr_stream_sync(stream);
+	tsr_status_t status = tsr_boot_check_process(world->boot, "tsr_stream_destroy");
+	if (status != TSR_OK)
+		return status;
+	status = tsr_stream_sync(stream);
 	pthread_mutex_lock(&world->streams_lock);
 	for (tsr_stream_t **link = &world->streams; *link != NULL; link = &(*link)->next)
 		if (*link == stream) {
@@ -86,10 +91,12 @@ tsr_status_t tsr_stream_sync(tsr_stream_t *stream)
 {
 	if (stream == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT, "tsr_stream_sync: stream must not be null");
+	tsr_status_t status = tsr_boot_check_process(stream->world->boot, "tsr_stream_sync");
+	if (status != TSR_OK)
+		return status;
 	tsr_span_begin("tsr_stream_sync", NULL);
-	const tsr_status_t status =
-		tsr_world_result(stream->world,
-				 stream->world->backend->stream->sync(stream->device));
+	status = tsr_world_result(stream->world,
+				  stream->world->backend->stream->sync(stream->device));
 	tsr_span_end();
 	return status;
 }
@@ -153,7 +160,11 @@ static tsr_status_t check_launch(const char *call, const tsr_launch_desc_t *laun
 				 "that its TSR_KERNEL names",
 				 call, kernel->name, TSR_SIZE(launch->args_bytes),
 				 TSR_SIZE(kernel->args_bytes));
-	return tsr_boot_ended(launch->stream->world->boot) == TSR_OK ? TSR_OK : TSR_ERR_ABORTED;
+	const tsr_boot_t *boot = launch->stream->world->boot;
+	const tsr_status_t status = tsr_boot_check_process(boot, call);
+	if (status != TSR_OK)
+		return status;
+	return tsr_boot_ended(boot) == TSR_OK ? TSR_OK : TSR_ERR_ABORTED;
 }
 
 void tsr_world_note_launch(tsr_world_t *world)

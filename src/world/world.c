@@ -255,7 +255,10 @@ tsr_status_t tsr_finalize(tsr_world_t *world)
 				 "tsr_finalize of the world of TSR_MAIN: return from its body, "
 				 "which ends the world");
 	tsr_boot_t *boot = world->boot;
-	const tsr_status_t status = tsr_world_close(world, tsr_world_settle(world));
+	tsr_status_t status = tsr_boot_check_process(boot, "tsr_finalize");
+	if (status != TSR_OK)
+		return status;
+	status = tsr_world_close(world, tsr_world_settle(world));
 	tsr_boot_leave(boot);
 	return status;
 }
