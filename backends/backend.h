@@ -237,6 +237,9 @@ typedef struct tsr_device_launch {
 	const tsr_kernel_t *kernel;
 	int blocks;
 	const void *args;
+	/* the place of the call in the program; null: unknown */
+	const char *file;
+	int line;
 } tsr_device_launch_t;
 
 /**

@@ -24,6 +24,9 @@ typedef struct tsr_cpu_launch {
 	tsr_device_stream_t *stream;
 	const tsr_kernel_t *kernel;
 	struct tsr_cpu_unit *unit;
+	/* the place of the host's call; "": unknown */
+	const char *file;
+	int line;
 	int blocks, begun, ended;
 	int slots;
 	/* as many as can be resident; each block takes a free one */

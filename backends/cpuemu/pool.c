@@ -38,8 +38,9 @@ void tsr_cpu_run_worker(tsr_cpu_worker_t *worker, tsr_cpu_block_t *block, int in
 	tsr_cpu_env_t *env = block->env;
 	tsr_cpu_launch_t *launch = block->launch;
 	int workers = (int)block->kernel->workers;
-	tsr_coop_t all = {block, worker, index, workers, TSR_CPU_BLOCK, "", 0, NULL, 0};
-	tsr_coop_t one = {block, worker, 0, 1, TSR_CPU_WORKER, "", 0, NULL, 0};
+	tsr_coop_t all = {block,        worker,       index, workers, TSR_CPU_BLOCK,
+			  launch->file, launch->line, NULL,  0};
+	tsr_coop_t one = {block, worker, 0, 1, TSR_CPU_WORKER, launch->file, launch->line, NULL, 0};
 	worker->index = index;
 	memset(&worker->record, 0, sizeof worker->record);
 	worker->events = NULL;

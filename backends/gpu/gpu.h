@@ -133,11 +133,13 @@ struct tsr_device_event {
 	uint64_t serial; /* of the stream in which it was recorded last */
 };
 
-/** The kernel of a launch number, for notes, which carry the number. */
+/** The launch of a number, for notes, which carry the number. */
 typedef struct tsr_gpu_launched {
 	uint32_t number;
 	uint64_t serial; /* of its stream */
 	const tsr_kernel_t *kernel;
+	const char *file; /* place of the host's call; null: unknown */
+	int line;
 } tsr_gpu_launched_t;
 
 enum { TSR_GPU_LAUNCHES_KEPT = 4096 }; /* more than a stream's queue in the driver holds */

@@ -78,8 +78,8 @@ tsr_gpu_context_t tsr_gpu_launch_number(tsr_gpu_t *gpu, const tsr_gpu_track_t *t
 	context.blocks = launch->blocks;
 	context.launch = number;
 	context.shared_bytes = (uint32_t)launch->kernel->shared_bytes;
-	gpu->launched[number % TSR_GPU_LAUNCHES_KEPT] =
-		(tsr_gpu_launched_t){number, track->serial, launch->kernel};
+	gpu->launched[number % TSR_GPU_LAUNCHES_KEPT] = (tsr_gpu_launched_t){
+		number, track->serial, launch->kernel, launch->file, launch->line};
 	return context;
 }
 

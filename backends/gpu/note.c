@@ -16,6 +16,15 @@ typedef struct told {
 	char place[sizeof((tsr_gpu_note_t *)0)->file + 12];
 } told_t;
 
+/** The place of the launch, or the kernel's name where the place is unknown. */
+static void place_of_launch(const tsr_gpu_launched_t *launched, told_t *told)
+{
+	if (launched->file)
+		snprintf(told->place, sizeof told->place, "%s:%d", launched->file, launched->line);
+	else
+		snprintf(told->place, sizeof told->place, "%s", told->kernel);
+}
+
 /** With the lock. */
 static told_t tell(tsr_gpu_t *gpu, const tsr_gpu_note_t *note)
 {
@@ -26,6 +35,8 @@ static told_t tell(tsr_gpu_t *gpu, const tsr_gpu_note_t *note)
 	if (launched->number != note->launch || !launched->kernel)
 		return told;
 	told.kernel = launched->kernel->name;
+	if (note->line == 0) /* TSR_AT_LAUNCH */
+		place_of_launch(launched, &told);
 	told.stream = tsr_gpu_stream_find(gpu, launched->serial);
 	told.team = told.stream ? told.stream->team->host : NULL;
 	return told;

@@ -1,6 +1,7 @@
 /*
  * The kernels of collectives on streams: one that moves, and three that combine;
- * and of those with short messages one each.
+ * and of those with short messages one each. A name in parentheses is the function
+ * and not the macro of dev/site.h: reports name the place of the host's call.
  */
 #include "tessera/dev.h"
 
@@ -18,15 +19,16 @@ TSR_FN tsr_wait_result_t move_batch(tsr_coop_t *block, const tsr_stream_collecti
 	const tsr_dim_t dim = (tsr_dim_t)a->dim;
 	switch (a->call) {
 	case TSR_STREAM_ALL_GATHER:
-		return tsr_all_gather_view(block, dst, src, dim, a->state);
+		return (tsr_all_gather_view)(TSR_AT_LAUNCH(block), dst, src, dim, a->state);
 	case TSR_STREAM_ALL_TO_ALL:
-		return tsr_all_to_all(block, dst, src, dim, (tsr_dim_t)a->place, a->state);
+		return (tsr_all_to_all)(TSR_AT_LAUNCH(block), dst, src, dim, (tsr_dim_t)a->place,
+					a->state);
 	case TSR_STREAM_GATHER:
-		return tsr_gather(block, dst, src, dim, a->root, a->state);
+		return (tsr_gather)(TSR_AT_LAUNCH(block), dst, src, dim, a->root, a->state);
 	case TSR_STREAM_SCATTER:
-		return tsr_scatter(block, dst, src, dim, a->root, a->state);
+		return (tsr_scatter)(TSR_AT_LAUNCH(block), dst, src, dim, a->root, a->state);
 	default:
-		return tsr_broadcast(block, dst, src, a->root, a->state);
+		return (tsr_broadcast)(TSR_AT_LAUNCH(block), dst, src, a->root, a->state);
 	}
 }
 
@@ -42,25 +44,27 @@ TSR_KERNEL_WIDE(tsr_stream_moves, tsr_stream_collective_args_t, a)
 /* A kernel each: compilers take much longer for one with the sums of all three. */
 TSR_KERNEL_WIDE(tsr_stream_all_reduces, tsr_stream_collective_args_t, a)
 {
-	tsr_all_reduce_view(block, a->dst, a->src, (tsr_reduce_t)a->op, a->state);
+	(tsr_all_reduce_view)(TSR_AT_LAUNCH(block), a->dst, a->src, (tsr_reduce_t)a->op, a->state);
 }
 
 TSR_KERNEL_WIDE(tsr_stream_reduce_scatters, tsr_stream_collective_args_t, a)
 {
-	tsr_reduce_scatter(block, a->dst, a->src, (tsr_dim_t)a->dim, (tsr_reduce_t)a->op, a->state);
+	(tsr_reduce_scatter)(TSR_AT_LAUNCH(block), a->dst, a->src, (tsr_dim_t)a->dim,
+			     (tsr_reduce_t)a->op, a->state);
 }
 
 TSR_KERNEL_WIDE(tsr_stream_reduces, tsr_stream_collective_args_t, a)
 {
-	tsr_reduce_view(block, a->dst, a->src, (tsr_reduce_t)a->op, a->root, a->state);
+	(tsr_reduce_view)(TSR_AT_LAUNCH(block), a->dst, a->src, (tsr_reduce_t)a->op, a->root,
+			  a->state);
 }
 
 TSR_KERNEL_WIDE(tsr_stream_short_moves, tsr_short_call_t, a)
 {
-	tsr_short_move(block, a);
+	tsr_short_move(TSR_AT_LAUNCH(block), a);
 }
 
 TSR_KERNEL_WIDE(tsr_stream_short_combines, tsr_short_call_t, a)
 {
-	tsr_short_combine(block, a);
+	tsr_short_combine(TSR_AT_LAUNCH(block), a);
 }

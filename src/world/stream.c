@@ -4,6 +4,7 @@
 
 #include "src/base/error.h"
 #include "src/base/executor.h"
+#include "src/base/place.h"
 #include "src/base/sized.h"
 #include "src/world/stream.h"
 #include "tessera/span.h"
@@ -175,6 +176,17 @@ void tsr_world_note_launch(tsr_world_t *world)
 		tsr_executor.launched(world->options.check);
 }
 
+/** The launch as the device takes it, with the place of the host's call. */
+static tsr_device_launch_t at_this_call(const tsr_launch_desc_t *launch)
+{
+	return (tsr_device_launch_t){.stream = launch->stream->device,
+				     .kernel = launch->kernel,
+				     .blocks = launch->blocks,
+				     .args = launch->args,
+				     .file = tsr_place_here()->file,
+				     .line = tsr_place_here()->line};
+}
+
 tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks,
 			      const void *args, size_t args_bytes)
 {
@@ -184,7 +196,7 @@ tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, 
 		return status;
 	const tsr_world_t *world = stream->world;
 	tsr_world_note_launch(stream->world);
-	const tsr_device_launch_t device_launch = {stream->device, kernel, blocks, args};
+	const tsr_device_launch_t device_launch = at_this_call(&launch);
 	tsr_log_to(world->log, TSR_LOG_DEBUG, "launches %s%s%s on %d blocks", kernel->name,
 		   *kernel->variant ? " " : "", kernel->variant, blocks);
 	tsr_span_begin("tsr_launch", kernel->name);
@@ -255,9 +267,7 @@ static tsr_status_t launch_group(const tsr_launch_desc_t *launches, int count,
 	if (status != TSR_OK)
 		return status;
 	for (int i = 0; i < count; i++)
-		device_launches[i] =
-			(tsr_device_launch_t){launches[i].stream->device, launches[i].kernel,
-					      launches[i].blocks, launches[i].args};
+		device_launches[i] = at_this_call(&launches[i]);
 	tsr_world_t *world = launches[0].stream->world;
 	tsr_world_note_launch(world);
 	for (int i = 0; i < count; i++)

@@ -6,6 +6,7 @@
 #define TESSERA_CPUEMU_INTERNAL_H
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cpuemu/block.h"
@@ -57,6 +58,18 @@ static inline const char *tsr_cpu_member(const tsr_coop_t *coop, int member,
 {
 	const tsr_device_team_t *team = coop->block->team;
 	return tsr_who_text(team->ranks[member], member, team->host->name, text);
+}
+
+enum { TSR_CPU_PLACE_TEXT = 200 };
+
+/** "kernel.c:40", the place of the coop's last call, or the kernel's name if it is unknown. */
+static inline const char *tsr_cpu_place(const tsr_coop_t *coop, char text[TSR_CPU_PLACE_TEXT])
+{
+	if (coop->line > 0)
+		snprintf(text, TSR_CPU_PLACE_TEXT, "%s:%d", coop->file, coop->line);
+	else
+		snprintf(text, TSR_CPU_PLACE_TEXT, "%s", coop->block->kernel->name);
+	return text;
 }
 
 /*

@@ -12,7 +12,7 @@
 bool tsr_cpu_misuse(tsr_coop_t *coop, const char *call, const char *cure, const char *what, ...)
 {
 	const tsr_cpu_block_t *block = coop->block;
-	char detail[256], sentence[640], who[TSR_WHO_TEXT];
+	char detail[256], sentence[640], who[TSR_WHO_TEXT], place[TSR_CPU_PLACE_TEXT];
 	va_list arguments;
 	va_start(arguments, what);
 	vsnprintf(detail, sizeof detail, what, arguments);
@@ -21,10 +21,10 @@ bool tsr_cpu_misuse(tsr_coop_t *coop, const char *call, const char *cure, const 
 		snprintf(sentence, sizeof sentence, "%s; %s", detail, cure);
 		tsr_explored_misuse(coop, call, sentence);
 	}
-	snprintf(sentence, sizeof sentence,
-		 "kernel %s, block %d, worker %d of %s: %s %s at %s:%d; %s", block->kernel->name,
-		 block->index, coop->worker->index, tsr_cpu_member(coop, tsr_rank(coop), who),
-		 coop->part_of ? coop->part_of : call, detail, coop->file, coop->line, cure);
+	snprintf(sentence, sizeof sentence, "kernel %s, block %d, worker %d of %s: %s %s at %s; %s",
+		 block->kernel->name, block->index, coop->worker->index,
+		 tsr_cpu_member(coop, tsr_rank(coop), who), coop->part_of ? coop->part_of : call,
+		 detail, tsr_cpu_place(coop, place), cure);
 	tsr_cpu_launch_fail(block->launch, TSR_ERR_KERNEL, sentence);
 	return false;
 }

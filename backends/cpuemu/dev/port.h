@@ -38,7 +38,7 @@ typedef struct tsr_coop {
 	struct tsr_cpu_worker *worker; /* what belongs to this thread */
 	int index, count;              /* of this thread among the coop's */
 	enum tsr_cpu_coop_kind kind;
-	const char *file; /* of the last call */
+	const char *file; /* of the last call; "": unknown, and `line` is 0 */
 	int line;
 	const char *part_of; /* the call of the API that the last one is part of; null: of none */
 	uint32_t calls;      /* counted where their places are noted */
@@ -53,6 +53,8 @@ static inline tsr_coop_t *tsr_cpu_at(tsr_coop_t *coop, const char *file, int lin
 }
 
 #define TSR_AT(coop_) tsr_cpu_at((coop_), __FILE__, __LINE__)
+/* a coop begins with the place of its launch */
+#define TSR_AT_LAUNCH(coop_) tsr_cpu_at((coop_), (coop_)->file, (coop_)->line)
 #define TSR_PART_OF_NONE ((const char *)0)
 #define TSR_PART_OF(coop_, call_) ((void)((coop_)->part_of = (call_)))
 #define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, reach_, size_, root_)     \

@@ -219,6 +219,8 @@ TSR_DEV tsr_coop_t *tsr_gpu_at(tsr_coop_t *coop, const char *file, int line)
 }
 
 #define TSR_AT(coop_) tsr_gpu_at((coop_), __FILE__, __LINE__)
+/* for a call without a place the host reports the place of the launch */
+#define TSR_AT_LAUNCH(coop_) (coop_)
 #define TSR_PART_OF_NONE ((const char *)0)
 /* reports of this port name no call */
 #define TSR_PART_OF(coop_, call_) ((void)(coop_), (void)(call_))

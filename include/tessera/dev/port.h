@@ -21,6 +21,10 @@
  *                     the same for `tsr_state_t`, `tsr_frag_t` and `tsr_rows_t`
  *   TSR_AT(coop)      the coop; a port that keeps call sites notes the file
  *                     and line in it
+ *   TSR_AT_LAUNCH(coop)
+ *                     the same for a call that has no place of its own to
+ *                     report, because the kernel is the library's: reports
+ *                     name the place where the host launched the kernel
  *   TSR_PART_OF(coop, "tsr_...")
  *                     a statement: the coop's next calls are part of this
  *                     call, and reports name it instead of them, if the port

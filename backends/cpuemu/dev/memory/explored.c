@@ -7,7 +7,7 @@ tsr_op_site_t tsr_explored_site(const tsr_coop_t *coop, const char *call)
 {
 	const tsr_cpu_worker_t *worker = coop->worker;
 	return (tsr_op_site_t){.call = coop->part_of ? coop->part_of : call,
-			       .file = coop->file,
+			       .file = coop->line > 0 ? coop->file : NULL,
 			       .line = coop->line,
 			       .tiled = worker->tiled,
 			       .row = worker->tile.row,

@@ -78,16 +78,15 @@ static bool rank_lost(tsr_coop_t *coop)
 {
 	const tsr_cpu_block_t *block = coop->block;
 	const tsr_host_t *host = block->env->host;
-	char sentence[640], who[TSR_WHO_TEXT];
+	char sentence[640], who[TSR_WHO_TEXT], place[TSR_CPU_PLACE_TEXT];
 	int lost = host->lost_rank(host->ctx);
 	if (lost < 0)
 		return false;
 	snprintf(sentence, sizeof sentence,
 		 "rank %d ended without leaving the world while %s, block %d of kernel %s waited "
-		 "at %s:%d; see what that rank "
-		 "printed last",
+		 "at %s; see what that rank printed last",
 		 lost, tsr_cpu_member(coop, tsr_rank(coop), who), block->index, block->kernel->name,
-		 coop->file, coop->line);
+		 tsr_cpu_place(coop, place));
 	tsr_cpu_launch_fail(block->launch, TSR_ERR_PEER_LOST, sentence);
 	return true;
 }
@@ -158,13 +157,15 @@ void tsr_wait_keep(tsr_coop_t *coop, tsr_wait_record_t *record, const void *flag
 {
 	const tsr_cpu_block_t *block = coop->block;
 	const tsr_host_t *host = block->env->host;
+	char place[TSR_CPU_PLACE_TEXT];
 	record->rank = block->env->rank;
 	record->team_rank = tsr_rank(coop);
 	snprintf(record->team, sizeof record->team, "%s", block->team->host->name);
 	record->block = block->index;
 	record->worker = coop->worker->index;
 	snprintf(record->kernel, sizeof record->kernel, "%s", block->kernel->name);
-	snprintf(record->site, sizeof record->site, "%s:%d", coop->file, coop->line);
+	snprintf(record->site, sizeof record->site, "%.*s", (int)sizeof record->site - 1,
+		 tsr_cpu_place(coop, place));
 	host->keep_wait_record(host->ctx, record, flag);
 }
 
