@@ -24,6 +24,7 @@ typedef struct flow_class {
 typedef struct resource {
 	double rate, wanted; /* wanted: if each flow went as fast as it may */
 	double level;        /* what a flow gets of it at most */
+	int flows;           /* that take something of it */
 	int *classes, count, room;
 } resource_t;
 
@@ -39,6 +40,9 @@ struct sim_flows {
 	uint64_t begun;
 	double next_ns; /* when the first flow ends, and whose it is */
 	int next;
+	/* Many flows begin or end at one time. Rates, and the next end, are found when they are
+	 * asked for and not after each of them. */
+	bool unshared, unfound;
 };
 
 /* ------------------------------------------------------------------ making */
@@ -264,11 +268,12 @@ static void share_resource(sim_flows_t *flows, int index)
 }
 
 /**
- * New rates of all classes. A second pass gives flows what others, held up
+ * Finds the rates of all classes. A second pass gives flows what others, held up
  * elsewhere, leave to them.
  */
 static void share_all(sim_flows_t *flows)
 {
+	flows->unshared = false;
 	for (int r = 0; r < flows->resource_count; r++)
 		flows->resources[r].level = INFINITY;
 	for (int pass = 0; pass < 2; pass++)
@@ -291,40 +296,91 @@ static void count_flow(sim_flows_t *flows, flow_class_t *class, int change)
 	for (int i = 0; i < class->ask.count; i++) {
 		resource_t *resource = &flows->resources[class->ask.demand[i].resource];
 		const double before = resource->wanted;
+		resource->flows += change;
 		resource->wanted += change * class->ask.most * class->ask.demand[i].weight;
 		short_of = short_of || lacks(resource, fmax(before, resource->wanted));
 	}
 	if (short_of)
-		share_all(flows);
+		flows->unshared = true;
 	else
 		class->rate = class->ask.most;
 }
 
 /* ------------------------------------------------------------------ time */
 
-static void pass_time(sim_flows_t *flows, double at_ns)
+/** When a class' first flow ends at a given rate. */
+static double end_ns_at(const sim_flows_t *flows, const flow_class_t *class, double rate)
 {
-	const double passed = at_ns - flows->at_ns;
-	for (int i = 0; passed > 0 && i < flows->active_count; i++) {
-		flow_class_t *class = &flows->classes[flows->active[i]];
-		class->served += class->rate * passed;
+	const double left = class->heap[0].target - class->served;
+	return flows->at_ns + (left > 0 ? left / rate : 0);
+}
+
+/** No class goes slower: half of an equal part of each resource, because sums are not exact. */
+static double least_rate(const sim_flows_t *flows, const flow_class_t *class)
+{
+	double rate = class->ask.most;
+	for (int i = 0; i < class->ask.count; i++) {
+		const sim_demand_t *demand = &class->ask.demand[i];
+		const resource_t *resource = &flows->resources[demand->resource];
+		if (demand->weight > 0)
+			rate = fmin(rate, resource->rate / (resource->flows * demand->weight));
 	}
-	if (passed > 0)
-		flows->at_ns = at_ns;
+	return rate / 2;
+}
+
+/**
+ * Finds the next flow that ends without the rates: one that ends now, however
+ * fast it is. False: it depends on the rates.
+ */
+static bool find_ended(sim_flows_t *flows)
+{
+	for (int i = 0; i < flows->active_count; i++) {
+		const flow_class_t *class = &flows->classes[flows->active[i]];
+		if (end_ns_at(flows, class, class->ask.most) > flows->at_ns)
+			continue;
+		if (end_ns_at(flows, class, least_rate(flows, class)) > flows->at_ns)
+			return false;
+		flows->next_ns = flows->at_ns;
+		flows->next = flows->active[i];
+		return true;
+	}
+	return false;
 }
 
 static void find_next(sim_flows_t *flows)
 {
+	if (!flows->unfound)
+		return;
+	flows->unfound = false;
+	if (flows->unshared) {
+		if (find_ended(flows))
+			return;
+		share_all(flows);
+	}
 	flows->next_ns = INFINITY;
 	for (int i = 0; i < flows->active_count; i++) {
 		const flow_class_t *class = &flows->classes[flows->active[i]];
-		const double left = class->heap[0].target - class->served,
-			     at = flows->at_ns + (left > 0 ? left / class->rate : 0);
+		const double at = end_ns_at(flows, class, class->rate);
 		if (at < flows->next_ns) {
 			flows->next_ns = at;
 			flows->next = flows->active[i];
 		}
 	}
+}
+
+static void pass_time(sim_flows_t *flows, double at_ns)
+{
+	const double passed = at_ns - flows->at_ns;
+	if (passed <= 0)
+		return;
+	find_next(flows);
+	if (flows->unshared)
+		share_all(flows);
+	for (int i = 0; i < flows->active_count; i++) {
+		flow_class_t *class = &flows->classes[flows->active[i]];
+		class->served += class->rate * passed;
+	}
+	flows->at_ns = at_ns;
 }
 
 /* ------------------------------------------------------------------ flows */
@@ -414,20 +470,34 @@ bool sim_flows_begin(sim_flows_t *flows, const sim_ask_t *ask, double amount, do
 	if (!push(class, (flow_t){class->served + amount, flows->begun++, owner}))
 		return false;
 	count_flow(flows, class, 1);
-	find_next(flows);
+	flows->unfound = true;
 	return true;
 }
 
-double sim_flows_next_ns(const sim_flows_t *flows)
+double sim_flows_next_ns(sim_flows_t *flows)
 {
+	find_next(flows);
 	return flows->next_ns;
+}
+
+double sim_flows_bound_ns(const sim_flows_t *flows)
+{
+	if (!flows->unfound)
+		return flows->next_ns;
+	double bound_ns = INFINITY;
+	for (int i = 0; i < flows->active_count; i++) {
+		const flow_class_t *class = &flows->classes[flows->active[i]];
+		const double at = end_ns_at(flows, class, class->ask.most);
+		bound_ns = at < bound_ns ? at : bound_ns;
+	}
+	return bound_ns;
 }
 
 sim_owner_t *sim_flows_end(sim_flows_t *flows)
 {
+	pass_time(flows, sim_flows_next_ns(flows));
 	const int index = flows->next;
 	flow_class_t *class = &flows->classes[index];
-	pass_time(flows, flows->next_ns);
 	const flow_t flow = pop(class);
 	if (!take_turn(class)) {
 		for (int i = 0; class->count == 0 && i < flows->active_count; i++)
@@ -437,6 +507,6 @@ sim_owner_t *sim_flows_end(sim_flows_t *flows)
 			}
 		count_flow(flows, class, -1);
 	}
-	find_next(flows);
+	flows->unfound = true;
 	return flow.owner;
 }

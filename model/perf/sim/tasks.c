@@ -84,7 +84,8 @@ void sim_sync(tsr_exploration_t *sim)
 	if (!self->is_host && self->now_ns > self->limit_ns)
 		stop_endless(sim);
 	if (self->now_ns <= sim_agenda_next_ns(&sim->agenda) &&
-	    self->now_ns <= sim_flows_next_ns(sim->flows))
+	    (self->now_ns <= sim_flows_bound_ns(sim->flows) ||
+	     self->now_ns <= sim_flows_next_ns(sim->flows)))
 		return;
 	sim_wake(self, self->now_ns);
 	sim_sleep(sim);
@@ -261,8 +262,10 @@ void sim_run(tsr_exploration_t *sim)
 {
 	running_sim = sim;
 	while (sim->hosts > 0) {
-		const double event_ns = sim_agenda_next_ns(&sim->agenda),
-			     flow_ns = sim_flows_next_ns(sim->flows);
+		const double event_ns = sim_agenda_next_ns(&sim->agenda);
+		double flow_ns = sim_flows_bound_ns(sim->flows);
+		if (flow_ns <= event_ns)
+			flow_ns = sim_flows_next_ns(sim->flows);
 		if (isinf(event_ns) && isinf(flow_ns)) {
 			end_as_deadlock(sim);
 		} else if (flow_ns <= event_ns) {

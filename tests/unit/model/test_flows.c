@@ -75,6 +75,28 @@ Test(flows, what_one_resource_holds_up_others_may_have)
 	sim_flows_destroy(flows);
 }
 
+Test(flows, flows_that_end_at_one_time_need_no_new_rates)
+{
+	enum { COUNT = 5 };
+	const double rates[] = {10};
+	sim_flows_t *flows = sim_flows_create(rates, 1);
+	sim_owner_t owners[COUNT], late;
+	for (int i = 0; i < COUNT; i++)
+		begin(flows, 0, 100 + i, 20, 0, &owners[i]); /* a class each; 2 of the 10 */
+	/* nobody asked for a rate yet: the bound is that of the fastest, alone */
+	cr_assert(is_near(sim_flows_bound_ns(flows), 20.0 / (100 + COUNT - 1)));
+	cr_assert(is_near(sim_flows_next_ns(flows), 10));
+	cr_assert(is_near(sim_flows_bound_ns(flows), 10));
+	for (int i = 0; i < COUNT; i++) {
+		cr_assert(is_near(sim_flows_next_ns(flows), 10), "flow %d at %g", i,
+			  sim_flows_next_ns(flows));
+		(void)sim_flows_end(flows);
+	}
+	begin(flows, 0, 100, 20, 10, &late); /* all of it */
+	ends(flows, &late, 12);
+	sim_flows_destroy(flows);
+}
+
 Test(flows, a_weight_counts_for_more_than_a_unit)
 {
 	const double rates[] = {12};
