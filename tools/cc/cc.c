@@ -23,8 +23,9 @@ static const char help[] =
 	"\n"
 	"All that is not listed here is the compiler's: -O3 -g -I -D -l -L -c -shared\n"
 	"-fPIC -std= -W -Wl, and so on, in any place. C gets -std=c11 and C++ -std=c++17\n"
-	"unless you say another, and both get -O2 and -g. -D -U -I -isystem -include\n"
-	"also reach the device compilers.\n"
+	"unless you say another, and both get -O2, -g and, if their compiler has it,\n"
+	"-fstack-clash-protection, so that a kernel with more locals than fit ends with\n"
+	"a fault. -D -U -I -isystem -include also reach the device compilers.\n"
 	"\n"
 	"Of C, device compilers see only kernels, TSR_FN functions and the declarations\n"
 	"that these name; of C++ they see all. The program always runs on the CPU too.\n"
@@ -177,6 +178,16 @@ static int make_temp(cc_job_t *job)
 	return TOOL_OK;
 }
 
+static void ask_compilers(cc_job_t *job)
+{
+	static const char *const names[] = {[CC_C] = "c", [CC_CXX] = "c++"};
+
+	for (cc_language_t language = CC_C; language <= CC_CXX; language++)
+		job->probes_stack[language] = cc_count_sources(job, language) > 0 &&
+					      cc_takes(cc_compiler(language), names[language],
+						       CC_PROBES_STACK, job->temp.keeper);
+}
+
 static int build(cc_job_t *job)
 {
 	int code = cc_place_find(job->root, job->shared || job->dynamic, &job->place);
@@ -185,6 +196,7 @@ static int build(cc_job_t *job)
 		code = make_temp(job);
 	if (code)
 		return code;
+	ask_compilers(job);
 	code = job->goal == CC_PROGRAM ? make_program(job) : make_objects(job);
 	if (job->say != CC_SHOW)
 		cc_temp_remove(&job->temp);

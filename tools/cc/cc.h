@@ -8,6 +8,12 @@
 #include "tools/cc/temp.h"
 #include "tools/cc/toolkit.h"
 
+/**
+ * Has each page of a frame touched in order. Without it a kernel whose locals
+ * are larger than its stack may write beyond the page that guards the stack.
+ */
+#define CC_PROBES_STACK "-fstack-clash-protection"
+
 /** How a file of the command line is compiled; CC_LINKED: the linker gets it as it is. */
 typedef enum cc_language { CC_LINKED, CC_C, CC_CXX, CC_ASSEMBLY } cc_language_t;
 
@@ -37,8 +43,9 @@ typedef struct cc_job {
 	cc_toolkit_t toolkits[CC_MOST_TOOLKITS];
 	int toolkit_count;
 	cc_place_t place;
-	cc_temp_t temp;     /* for the objects */
-	cc_words_t objects; /* what is linked, in order */
+	cc_temp_t temp;                /* for the objects */
+	bool probes_stack[CC_CXX + 1]; /* the compiler of this language has CC_PROBES_STACK */
+	cc_words_t objects;            /* what is linked, in order */
 } cc_job_t;
 
 /** Reads the command line. TOOL_OK, or an exit code after a sentence on stderr. */

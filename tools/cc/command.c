@@ -90,12 +90,13 @@ static void print_command(const cc_words_t *words, const char *before, FILE *out
 	fputc('\n', out);
 }
 
-static int start_and_wait(const cc_words_t *words, pid_t group, const char *messages)
+/** Returns an error number, or 0 and how the command has ended, as waitpid says it. */
+static int spawn_and_wait(const cc_words_t *words, pid_t group, const char *messages,
+			  int *status_out)
 {
 	posix_spawnattr_t attributes;
 	posix_spawn_file_actions_t actions;
 	pid_t process, ended;
-	int status;
 	char *arguments[CC_MOST_WORDS + 1];
 
 	for (int i = 0; i < words->count; i++)
@@ -111,18 +112,46 @@ static int start_and_wait(const cc_words_t *words, pid_t group, const char *mess
 	int error = posix_spawnp(&process, arguments[0], &actions, &attributes, arguments, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
+	if (error)
+		return error;
+	do
+		ended = waitpid(process, status_out, 0);
+	while (ended < 0 && errno == EINTR);
+	return ended == process ? 0 : errno;
+}
+
+static int start_and_wait(const cc_words_t *words, pid_t group, const char *messages)
+{
+	int status = 0;
+	const int error = spawn_and_wait(words, group, messages, &status);
+
 	if (error) {
-		fprintf(stderr, "tessera cc: cannot start '%s': %s\n", arguments[0],
+		fprintf(stderr, "tessera cc: cannot start '%s': %s\n", words->word[0],
 			strerror(error));
 		return TOOL_FAILED;
 	}
-	do
-		ended = waitpid(process, &status, 0);
-	while (ended < 0 && errno == EINTR);
-	if (ended == process && WIFEXITED(status))
+	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	fprintf(stderr, "tessera cc: '%s' was ended by a signal; nothing was made\n", arguments[0]);
+	fprintf(stderr, "tessera cc: '%s' was ended by a signal; nothing was made\n",
+		words->word[0]);
 	return TOOL_FAILED;
+}
+
+bool cc_takes(const char *compiler, const char *language, const char *flag, pid_t group)
+{
+	cc_words_t words = {.count = 0};
+	int status = 0;
+
+	cc_words_add(&words, "%s", compiler);
+	cc_words_add(&words, "-Werror"); /* clang warns of a flag that it does not use */
+	cc_words_add(&words, "%s", flag);
+	cc_words_add(&words, "-fsyntax-only");
+	cc_words_add(&words, "-x");
+	cc_words_add(&words, "%s", language);
+	cc_words_add(&words, "/dev/null");
+	const int error = spawn_and_wait(&words, group, "/dev/null", &status);
+	cc_words_clear(&words);
+	return !error && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 int cc_run(const cc_words_t *words, pid_t group, cc_say_t say)

@@ -2,6 +2,7 @@
 #ifndef TESSERA_TOOLS_CC_COMMAND_H
 #define TESSERA_TOOLS_CC_COMMAND_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 enum { CC_MOST_WORDS = 512 };
@@ -36,5 +37,8 @@ int cc_run(const cc_words_t *words, pid_t group, cc_say_t say);
 
 /** The same; what the command says on stderr goes to the file `messages`. */
 int cc_run_into(const cc_words_t *words, pid_t group, cc_say_t say, const char *messages);
+
+/** Asks a compiler whether it has a flag, for sources in `language` (-x). Prints nothing. */
+bool cc_takes(const char *compiler, const char *language, const char *flag, pid_t group);
 
 #endif

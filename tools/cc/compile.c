@@ -79,6 +79,8 @@ static void begin_host(const cc_job_t *job, const cc_item_t *item, const char *u
 	cc_words_add(words, "-O2");
 	cc_words_add(words, "-g");
 	cc_words_add(words, "-pthread");
+	if (item->language != CC_ASSEMBLY && job->probes_stack[item->language])
+		cc_words_add(words, CC_PROBES_STACK);
 	cc_words_add_string(words, "TSR_UNIT", unit);
 	for (int i = 0; i < job->flags.count; i++) {
 		if (!is_foreign(job->flags.word[i], item->language))

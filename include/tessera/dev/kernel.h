@@ -45,7 +45,8 @@
  * the device's registers, and slow memory beyond them. Put larger arrays into
  * the heap or into shared memory. A kernel that overflows the stack of an
  * emulated worker ends its process with SIGSEGV; `tessera check` reports it as
- * a finding.
+ * a finding. For a single frame that is much too large, that takes the
+ * compiler's -fstack-clash-protection, which `tessera cc` passes to it.
  *
  * TSR_FN
  *

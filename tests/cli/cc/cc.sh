@@ -180,6 +180,57 @@ INTERRUPT
 	rm -rf "$TAP_FILES/temp"
 done
 
+# One frame that reaches beyond the page behind a stack, whatever lies there.
+cat >"$TAP_FILES/frame.c" <<'FRAME'
+#include "tessera/dev.h"
+#include "tessera/tessera.h"
+
+typedef struct frame_args {
+	TSR_HEAP uint64_t *words;
+} frame_args_t;
+
+TSR_KERNEL(keep_one_frame, frame_args_t, a)
+{
+	volatile uint64_t local[(4 << 20) / sizeof(uint64_t)];
+	local[0] = 1;
+	tsr_signal(block, a->words, local[0], TSR_SIGNAL_ADD, tsr_rank(block));
+}
+
+TSR_MAIN(world, argc, argv)
+{
+	TSR_HEAP void *words;
+	tsr_stream_t *stream;
+	(void)argc, (void)argv;
+	TSR_TRY(tsr_heap_alloc(world, 8, 0, "words", &words));
+	TSR_TRY(tsr_memset_heap(world, words, 0, 8));
+	const frame_args_t args = {(TSR_HEAP uint64_t *)words};
+	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
+	TSR_TRY(tsr_launch(stream, &keep_one_frame, 1, &args));
+	return tsr_stream_sync(stream) == TSR_OK ? 0 : 1;
+}
+FRAME
+case $variant in
+*-asan | *-tsan) skip "a frame of 4 MiB" "sanitizers look at stacks themselves" ;;
+*)
+	try tessera cc "$TAP_FILES/frame.c" -o "$TAP_FILES/frame" -- $flags
+	made "a kernel with a frame of 4 MiB" "$TAP_FILES/frame"
+	try tessera run -n 1 "$TAP_FILES/frame"
+	[ "$code" -ne 0 ] && grep -q 'killed by signal 11' "$TAP_FILES/err"
+	verdict $? "its run ends with a fault" "exit code $code: $(cat "$TAP_FILES/err")"
+	try tessera check -n 1 --seeds 1 "$TAP_FILES/frame"
+	seen "a check names the cause" \
+		'the kernel has more locals, with those of all that it calls, than its stack has'
+	cat >"$TAP_FILES/plain-cc" <<'PLAIN'
+#!/bin/sh
+case " $* " in *' -fstack-clash-protection '*) echo 'unknown flag' >&2; exit 1 ;; esac
+exec cc "$@"
+PLAIN
+	chmod +x "$TAP_FILES/plain-cc"
+	try env CC="$TAP_FILES/plain-cc" tessera cc examples/hello.c -o "$TAP_FILES/plain" -- $flags
+	made "a compiler without the flag that probes stacks" "$TAP_FILES/plain"
+	;;
+esac
+
 refuses "no file" 2 'which files' tessera cc -o x
 refuses "a file that is not there" 2 "'no-such.c'" tessera cc no-such.c
 refuses "a misspelt backend" 2 "did you mean 'cuda'" \
