@@ -10,6 +10,7 @@
 #include "src/base/error.h"
 #include "src/base/os/descriptor.h"
 #include "src/bootstrap/nodes/relay_parts.h"
+#include "src/bootstrap/wire/message.h"
 
 /* A keeper that has connected says who it is within this time, on a busy machine; else it comes
  * again. */
@@ -32,6 +33,21 @@ static tsr_link_t *find_place(tsr_relay_t *relay)
 	return oldest;
 }
 
+/**
+ * No room for one more connection. It may pass: guests leave, or the machine
+ * finds some. Without guests this process lacks descriptors for its nodes.
+ */
+static void bear_full_house(tsr_relay_t *relay, int error)
+{
+	bool guests = false;
+	for (int i = 0; i < TSR_RELAY_GUESTS; i++)
+		guests = guests || relay->guest[i].stage != TSR_LINK_CLOSED;
+	relay->full_until_ns = tsr_now_ns() + FULL_NS;
+	if (error == EMFILE && !guests && !tsr_relay_ended(relay))
+		tsr_relay_decide(relay, TSR_ERR_SYSTEM, "rank %d of %d cannot let all nodes in: %s",
+				 relay->boot->rank, relay->boot->size, tsr_message_fault(error));
+}
+
 void tsr_hub_accept(tsr_relay_t *relay)
 {
 	const int yes = 1;
@@ -40,7 +56,7 @@ void tsr_hub_accept(tsr_relay_t *relay)
 		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
 			continue;
 		if (fd < 0 && errno != EAGAIN)
-			relay->full_until_ns = tsr_now_ns() + FULL_NS; /* it may pass */
+			bear_full_house(relay, errno);
 		if (fd < 0)
 			return;
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);

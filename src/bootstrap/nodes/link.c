@@ -61,6 +61,16 @@ void tsr_link_open(tsr_link_t *link, int fd, tsr_link_stage_t stage)
 			     .silence = {.seen_ns = now}};
 }
 
+struct pollfd *tsr_link_add_entry(const tsr_link_t *link, struct pollfd *entries, size_t *count)
+{
+	if (link->stage == TSR_LINK_CLOSED)
+		return NULL;
+	const bool sends = link->stage == TSR_LINK_CONNECTING || link->out.begin < link->out.end;
+	struct pollfd *entry = &entries[(*count)++];
+	*entry = (struct pollfd){.fd = link->fd, .events = (short)(POLLIN | (sends ? POLLOUT : 0))};
+	return entry;
+}
+
 void tsr_link_close(tsr_link_t *link)
 {
 	const int error = errno;

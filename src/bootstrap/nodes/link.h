@@ -5,6 +5,7 @@
 #ifndef TESSERA_BOOTSTRAP_NODES_LINK_H
 #define TESSERA_BOOTSTRAP_NODES_LINK_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,6 +48,13 @@ typedef struct tsr_link {
 /** Begins with a socket that does not block; takes it over. */
 void tsr_link_open(tsr_link_t *link, int fd, tsr_link_stage_t stage);
 void tsr_link_close(tsr_link_t *link);
+
+/**
+ * Appends what is waited for of an open link to `entries`, for poll(); returns
+ * the entry. Null: it is closed, and has none, because poll() takes no more
+ * entries than a process may have open files.
+ */
+struct pollfd *tsr_link_add_entry(const tsr_link_t *link, struct pollfd *entries, size_t *count);
 
 typedef enum tsr_flow {
 	TSR_FLOW_ON,

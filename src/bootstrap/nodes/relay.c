@@ -400,39 +400,38 @@ static void flush_links(tsr_relay_t *relay)
 static void serve(tsr_relay_t *relay)
 {
 	struct pollfd entries[2 + TSR_RELAY_LINKS + TSR_RELAY_GUESTS];
-	struct pollfd *links = entries + 2, *guests = links + relay->links;
+	struct pollfd *links[TSR_RELAY_LINKS], *guests[TSR_RELAY_GUESTS];
+	size_t polled = 2;
 	const bool is_hub = tsr_relay_is_hub(relay);
 	const int count = relay->links, guest_count = is_hub ? TSR_RELAY_GUESTS : 0;
 	entries[0] = (struct pollfd){.fd = relay->boot->bell_fd, .events = POLLIN};
 	entries[1] = (struct pollfd){
 		.fd = tsr_now_ns() < relay->full_until_ns ? -1 : relay->listener, .events = POLLIN};
-	for (int i = 0; i < count + guest_count; i++) {
-		const tsr_link_t *link = i < count ? &relay->link[i] : &relay->guest[i - count];
-		const bool closed = link->stage == TSR_LINK_CLOSED;
-		const bool sends =
-			link->stage == TSR_LINK_CONNECTING || link->out.begin < link->out.end;
-		links[i] = (struct pollfd){.fd = closed ? -1 : link->fd,
-					   .events = (short)(POLLIN | (sends ? POLLOUT : 0))};
-	}
+	for (int i = 0; i < count; i++)
+		links[i] = tsr_link_add_entry(&relay->link[i], entries, &polled);
+	for (int i = 0; i < guest_count; i++)
+		guests[i] = tsr_link_add_entry(&relay->guest[i], entries, &polled);
 	uint64_t end_ns = tsr_now_ns() + LOOK_NS;
 	if (!is_hub && relay->link[0].stage == TSR_LINK_CLOSED && tsr_spoke_seeks(relay) &&
 	    relay->retry_ns < end_ns)
 		end_ns = relay->retry_ns;
-	(void)tsr_fd_poll(entries, (size_t)(2 + count + guest_count), end_ns);
+	(void)tsr_fd_poll(entries, polled, end_ns);
 	uint64_t rings;
 	if (entries[0].revents != 0)
 		(void)!tsr_fd_read(relay->boot->bell_fd, &rings, sizeof rings);
 	for (int i = 0; i < count; i++) {
 		tsr_link_t *link = &relay->link[i];
-		if (links[i].revents == 0 || link->stage == TSR_LINK_CLOSED)
+		const struct pollfd *entry = links[i];
+		if (entry == NULL || entry->revents == 0 || link->stage == TSR_LINK_CLOSED)
 			continue;
 		if (link->stage != TSR_LINK_JOINED)
-			tsr_spoke_hear(relay, &links[i]);
-		if (link->stage == TSR_LINK_JOINED && links[i].fd == link->fd)
+			tsr_spoke_hear(relay, entry);
+		if (link->stage == TSR_LINK_JOINED && entry->fd == link->fd)
 			serve_link(relay, link); /* what came behind the verdict too */
 	}
 	for (int i = 0; i < guest_count; i++)
-		if (guests[i].revents != 0 && relay->guest[i].stage != TSR_LINK_CLOSED)
+		if (guests[i] != NULL && guests[i]->revents != 0 &&
+		    relay->guest[i].stage != TSR_LINK_CLOSED)
 			tsr_hub_hear_guest(relay, &relay->guest[i]);
 	if (relay->listener >= 0 && entries[1].revents != 0)
 		tsr_hub_accept(relay);

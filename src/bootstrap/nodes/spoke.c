@@ -62,7 +62,12 @@ static void attempt(tsr_relay_t *relay)
 		return;
 	}
 	const int fd = tsr_root_connect(&relay->root, relay->attempts % relay->root.count);
-	if (fd < 0)
+	if (fd < 0 && errno == EMFILE) /* of this process, and does not pass */
+		tsr_relay_decide(relay, TSR_ERR_SYSTEM,
+				 "rank %d of %d cannot connect to rank 0's node at %s: %s",
+				 relay->boot->rank, relay->boot->size, relay->job.root,
+				 tsr_message_fault(EMFILE));
+	else if (fd < 0)
 		give_up(relay, errno);
 	else
 		tsr_link_open(&relay->link[0], fd, TSR_LINK_CONNECTING);

@@ -52,6 +52,17 @@ if [ -e "$BUILD/plugins/libtessera-net-ucx.so" ]; then
 	# a limit below that of ranks as threads, and above that of processes
 	refuses "ranks as threads that lack descriptors" 1 'about 1056 descriptors in this one' \
 		env TESSERA_NODES=2 sh -c "ulimit -n 200; exec tessera run -n 32 -p thread $hello"
+	for files in 20 51; do
+		refuses "ranks as processes that may have $files descriptors" 1 \
+			"about 52 descriptors in each process, which may have $files" \
+			sh -c "ulimit -n $files; exec tessera run -n 4 --nodes 2 $hello"
+	done
+	prints "52 are enough" 'rank 3 of 4' \
+		sh -c "ulimit -n 52; exec tessera run -n 4 --nodes 2 $hello"
+	try sh -c "ulimit -n 12; exec tessera run -n 8 --nodes 8 $hello"
+	grep -q 'cannot let all nodes in: .* no room for more open files' "$TAP_FILES/err" &&
+		[ "$(grep -c 'it does not answer' "$TAP_FILES/err")" -eq 0 ]
+	verdict $? "rank 0's node says that it lacks some" "$(cat "$TAP_FILES/err")"
 	prints "ranks as processes that have them" 'rank 31 of 32' \
 		sh -c "ulimit -n 200; exec tessera run -n 32 --nodes 2 $hello"
 	litmus=$(dirname "$0")/../../litmus/SB.rlx.diffGPU-ss.litmus
