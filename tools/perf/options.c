@@ -267,7 +267,9 @@ static int check_sizes(perf_options_t *options)
 		return tool_misuse("perf",
 				   "-b %zu is larger than -e %zu: the smallest size comes first",
 				   options->min_bytes, options->max_bytes);
-	if (options->min_bytes == 0 || options->min_bytes % element)
+	if (options->min_bytes == 0)
+		return tool_misuse("perf", "-b is 0: write at least 1 element of %s", type);
+	if (options->min_bytes % element)
 		return tool_misuse("perf",
 				   "-b %zu is not a whole number of %s, which have %zu bytes each",
 				   options->min_bytes, type, element);
