@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cpuemu/device.h"
@@ -70,14 +71,25 @@ static void *map_aligned(int fd, size_t bytes)
 	return base;
 }
 
+/** What this machine has; or the process may have, if that is less. */
+static size_t memory_bytes(void)
+{
+	struct rlimit limit;
+	const size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+	return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < memory ? limit.rlim_cur
+									    : memory;
+}
+
 static tsr_status_t map_file(int fd, size_t bytes, const char *whose, int rank, void **base_out)
 {
 	void *base = map_aligned(fd, bytes);
 	if (base == MAP_FAILED)
-		return tsr_error(
-			TSR_ERR_SYSTEM,
-			"mapping %s of %s heap (rank %d) failed: %s; set TESSERA_HEAP_SIZE lower",
-			TSR_SIZE(bytes), whose, rank, strerror(errno));
+		return tsr_error(TSR_ERR_SYSTEM,
+				 "mapping %s of %s heap (rank %d) failed: %s; set "
+				 "TESSERA_HEAP_SIZE lower: there is "
+				 "memory of %s for all ranks",
+				 TSR_SIZE(bytes), whose, rank, strerror(errno),
+				 TSR_SIZE(memory_bytes()));
 	*base_out = base;
 	return TSR_OK;
 }
@@ -121,10 +133,11 @@ static tsr_status_t heap_create_explored(tsr_device_t *device, size_t size_bytes
 		memory = MAP_FAILED;
 	}
 	if (memory == MAP_FAILED)
-		return tsr_error(
-			TSR_ERR_SYSTEM,
-			"mapping %s for rank %d's heap failed: %s; set TESSERA_HEAP_SIZE lower",
-			TSR_SIZE(room), rank, strerror(errno));
+		return tsr_error(TSR_ERR_SYSTEM,
+				 "mapping %s for rank %d's heap failed: %s; set TESSERA_HEAP_SIZE "
+				 "lower: there is "
+				 "memory of %s for all ranks",
+				 TSR_SIZE(room), rank, strerror(errno), TSR_SIZE(memory_bytes()));
 	device->mapped[rank] = memory;
 	device->mapped_bytes = room;
 	heap_describe(device, base, size_bytes, -1, export_out);
@@ -151,9 +164,11 @@ static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes,
 	if (tsr_fd_resize(fd, bytes) != 0) {
 		int cause = errno;
 		close(fd);
-		return tsr_error(TSR_ERR_SYSTEM,
-				 "giving rank %d's heap %s failed: %s; set TESSERA_HEAP_SIZE lower",
-				 rank, TSR_SIZE(bytes), strerror(cause));
+		return tsr_error(
+			TSR_ERR_SYSTEM,
+			"giving rank %d's heap %s failed: %s; set TESSERA_HEAP_SIZE lower: there "
+			"is memory of %s for all ranks",
+			rank, TSR_SIZE(bytes), strerror(cause), TSR_SIZE(memory_bytes()));
 	}
 	tsr_status_t status = map_file(fd, bytes, "my own", rank, &base);
 	if (status != TSR_OK) {

@@ -37,6 +37,16 @@ for files in 6 8 10 12; do
 	verdict $? "with $files descriptors, too few of them is what is said" "exit code $code"
 done
 
+case ${BUILD-} in
+*asan* | *tsan*) skip "a heap that does not fit" "sanitizers take the addresses" ;;
+*)
+	try env TESSERA_HEAP_SIZE=60T tessera run -n 4 "$BUILD/examples/hello"
+	[ "$code" -eq 1 ] &&
+		grep -qE 'HEAP_SIZE lower: there is memory of [0-9.]+ [A-Z]iB' "$TAP_FILES/err"
+	verdict $? "a heap that does not fit: how much there is" "$(cat "$TAP_FILES/err")"
+	;;
+esac
+
 pipe=$TAP_FILES/pipe
 mkfifo "$pipe"
 refuses "a pipe that nobody writes to, as a litmus test" 1 'No data available' \
