@@ -138,8 +138,9 @@ static tsr_status_t lock_folder(const char *path, int *folder_out)
 	int fd = open(*folder ? folder : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return tsr_error(TSR_ERR_SYSTEM,
-				 "tuned choices: the folder of '%s' cannot be opened: %s", path,
-				 strerror(errno));
+				 "tuned choices: the folder of '%s' cannot be opened: %s; name "
+				 "another file by TESSERA_TUNE_FILE",
+				 path, strerror(errno));
 	for (int i = 0; i < TRIES; i++) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
 			*folder_out = fd;
@@ -177,8 +178,10 @@ static tsr_status_t replace(const char *path, const json_t *root)
 	cause = good ? errno : cause;
 	if (fd >= 0)
 		(void)unlink(beside);
-	return tsr_error(TSR_ERR_SYSTEM, "tuned choices: '%s' cannot be written: %s", path,
-			 strerror(cause ? cause : EIO));
+	return tsr_error(TSR_ERR_SYSTEM,
+			 "tuned choices: '%s' cannot be written: %s; name another file by "
+			 "TESSERA_TUNE_FILE",
+			 path, strerror(cause ? cause : EIO));
 }
 
 static json_t *new_entry(const json_t *key, const json_t *choice)

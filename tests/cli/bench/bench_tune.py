@@ -184,6 +184,11 @@ def check_places(folder):
     )
     run = bench(*plain, XDG_CACHE_HOME="", HOME="")
     verdict(run.returncode == 2 and "set HOME" in run.stderr, "no home is one sentence", run)
+    run = bench(*plain, XDG_CACHE_HOME="", HOME="/dev/null")
+    verdict(
+        run.returncode == 1 and "by TESSERA_TUNE_FILE" in run.stderr,
+        "a home that is no folder: what to set", run
+    )
     run = bench(*plain, path=f"{folder}/tessera/tune.json/below")
     verdict(
         run.returncode == 1 and run.stderr.count("\n") == 1,
