@@ -54,8 +54,10 @@ static void keep(const char *path, int lifeline)
 
 static int fail(const char *what, const char *path)
 {
-	fprintf(stderr, "tessera cc: cannot make %s for the objects in %s: %s\n", what, path,
-		strerror(errno));
+	fprintf(stderr,
+		"tessera cc: cannot make %s for the objects in %s: %s; set TMPDIR to a folder that "
+		"can be written\n",
+		what, path, strerror(errno));
 	return TOOL_FAILED;
 }
 

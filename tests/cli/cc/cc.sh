@@ -233,6 +233,8 @@ esac
 
 refuses "no file" 2 'which files' tessera cc -o x
 refuses "a file that is not there" 2 "'no-such.c'" tessera cc no-such.c
+refuses "a TMPDIR that is not there" 1 'No such file.*set TMPDIR' \
+	env TMPDIR="$TAP_FILES/none" tessera cc examples/hello.c -o "$TAP_FILES/none.out"
 refuses "a misspelt backend" 2 "did you mean 'cuda'" \
 	tessera cc --backends cpuemu,cud examples/hello.c
 refuses "a misspelt option" 2 "did you mean '--backends'" \
