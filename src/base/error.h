@@ -19,7 +19,7 @@ typedef struct tsr_error_slot {
 	char sentence[TSR_ERROR_BYTES]; /* the last sentence */
 	bool printed;                   /* another process has printed it */
 	struct tsr_world *world;        /* the world that this thread is a rank of; null: none */
-	const struct tsr_log *log;      /* that rank's (log.h); null: none */
+	struct tsr_log *log;            /* that rank's (log.h); null: none */
 } tsr_error_slot_t;
 
 /**

@@ -74,7 +74,11 @@ tsr_status_t tsr_log_open(const tsr_log_wish_t *wish, int rank, int size, tsr_lo
 	tsr_log_t *log = malloc(sizeof *log);
 	if (log == NULL)
 		return tsr_error(TSR_ERR_NO_MEMORY, "the host has no memory for a log; free some");
-	*log = (tsr_log_t){.level = wish->level, .fd = STDERR_FILENO, .rank = rank, .size = size};
+	*log = (tsr_log_t){.level = wish->level,
+			   .fd = STDERR_FILENO,
+			   .rank = rank,
+			   .size = size,
+			   .file = wish->file};
 	if (wish->file != NULL) {
 		expand(wish->file, rank, path);
 		/* non-blocking: a pipe that nobody reads fails at once, and one that nobody empties
@@ -123,8 +127,23 @@ static int put_time(const tsr_log_t *log, char *line, size_t room)
 	return snprintf(line, room, "%s.%06ldZ ", date, now.tv_nsec / 1000);
 }
 
-static void put_line(const tsr_log_t *log, tsr_log_level_t level, const char *format,
-		     va_list arguments)
+/** Tells standard error, once, that lines of this rank are lost. */
+static void tell_loss(tsr_log_t *log, int error)
+{
+	char line[PATH_MAX / 8 + 256];
+	/* Relaxed: it hands nothing over. */
+	if (log->file == NULL ||
+	    atomic_exchange_explicit(&log->told_loss, true, memory_order_relaxed))
+		return;
+	const int length = snprintf(line, sizeof line,
+				    "tessera: rank %d of %d: lines of its log are lost, because "
+				    "'%s' cannot be written: %s; make room, or name another file "
+				    "in TESSERA_LOG\n",
+				    log->rank, log->size, log->file, strerror(error));
+	(void)!write(STDERR_FILENO, line, (size_t)length);
+}
+
+static void put_line(tsr_log_t *log, tsr_log_level_t level, const char *format, va_list arguments)
 {
 	const int error = errno;
 	char line[LINE_BYTES];
@@ -135,13 +154,15 @@ static void put_line(const tsr_log_t *log, tsr_log_level_t level, const char *fo
 	const int length = vsnprintf(line + used, (size_t)most + 1, format, arguments);
 	used += length < 0 ? 0 : length < most ? length : most;
 	line[used++] = '\n';
-	(void)!write(log->fd, line, (size_t)used);
+	const ssize_t written = write(log->fd, line, (size_t)used);
+	if (written != used)
+		tell_loss(log, written < 0 ? errno : ENOSPC);
 	errno = error;
 }
 
 void tsr_log(tsr_log_level_t level, const char *format, ...)
 {
-	const tsr_log_t *log = tsr_error_here()->log;
+	tsr_log_t *log = tsr_error_here()->log;
 	va_list arguments;
 	if (log == NULL || level > log->level)
 		return;
@@ -150,7 +171,7 @@ void tsr_log(tsr_log_level_t level, const char *format, ...)
 	va_end(arguments);
 }
 
-void tsr_log_to(const tsr_log_t *log, tsr_log_level_t level, const char *format, ...)
+void tsr_log_to(tsr_log_t *log, tsr_log_level_t level, const char *format, ...)
 {
 	va_list arguments;
 	if (log == NULL || level > log->level)

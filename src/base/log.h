@@ -6,6 +6,8 @@
 #ifndef TESSERA_BASE_LOG_H
 #define TESSERA_BASE_LOG_H
 
+#include <stdatomic.h>
+
 #include "tessera/status.h"
 
 /** A level holds the lines of those before it. */
@@ -32,6 +34,8 @@ typedef struct tsr_log {
 	tsr_log_level_t level;
 	int fd; /* standard error, or a descriptor of its own */
 	int rank, size;
+	const char *file;      /* as in the wish */
+	atomic_bool told_loss; /* standard error was told that lines are lost */
 } tsr_log_t;
 
 /**
@@ -50,12 +54,13 @@ void tsr_log_close(tsr_log_t *log);
 /**
  * Logs a sentence on one line, by one write, so that lines of ranks do not mix:
  * "tessera: rank 3 of 8: info: ...", in a file behind the time (UTC). A line
- * that cannot be written is lost, and nothing else. Keeps errno. Any thread.
+ * that cannot be written is lost, which standard error is told once of a file.
+ * Keeps errno. Any thread.
  */
 void tsr_log(tsr_log_level_t level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /** The same for who knows whose log it is; null: none. */
-void tsr_log_to(const tsr_log_t *log, tsr_log_level_t level, const char *format, ...)
+void tsr_log_to(tsr_log_t *log, tsr_log_level_t level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 #endif
