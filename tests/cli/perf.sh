@@ -292,7 +292,6 @@ kib_left=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)
 refuses "what fits, but not what it is compared with" 2 'left: choose a smaller size' \
 	tessera perf put -n 1 -e $((kib_left * 2 / 5))K
 refuses "a smallest size above the largest" 2 'larger than' tessera perf put -b 64 -e 8
-refuses "a size of nothing" 2 'whole number' tessera perf put -b 0
 refuses "a part of an element" 2 'whole number' tessera perf put -b 6
 refuses "a size that overflows" 2 '-e' tessera perf put -e 99999999999G
 refuses "a size larger than the machine" 2 'GiB' tessera perf put -e 1000000G
