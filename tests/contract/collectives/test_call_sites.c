@@ -13,25 +13,27 @@ typedef struct call {
 	TSR_HEAP tsr_collective_state_t *state;
 } call_t;
 
-/** A call for which rank 1 waits for rank 0. Notes its line. */
+/**
+ * A call for which rank 1 waits for rank 0. Notes its line: each call is in one, for
+ * compilers differ in which line of a longer one they mean.
+ */
 static tsr_status_t make_call(const call_t *c, const char *which, int *line_out)
 {
+	const tsr_tensor_t *part = &c->part;
 	if (strcmp(which, "all-reduce") == 0) {
 		*line_out = __LINE__ + 1;
-		return tsr_stream_all_reduce(c->stream, &c->part, &c->part, TSR_REDUCE_SUM,
-					     c->state);
+		return tsr_stream_all_reduce(c->stream, part, part, TSR_REDUCE_SUM, c->state);
 	}
 	if (strcmp(which, "all-gather") == 0) {
 		*line_out = __LINE__ + 1;
-		return tsr_stream_all_gather(c->stream, &c->whole, &c->part, 0, c->state);
+		return tsr_stream_all_gather(c->stream, &c->whole, part, 0, c->state);
 	}
 	if (strcmp(which, "reduce") == 0) {
 		*line_out = __LINE__ + 1;
-		return tsr_stream_reduce(c->stream, &c->part, &c->part, TSR_REDUCE_SUM, 1,
-					 c->state);
+		return tsr_stream_reduce(c->stream, part, part, TSR_REDUCE_SUM, 1, c->state);
 	}
 	*line_out = __LINE__ + 1;
-	return tsr_stream_broadcast(c->stream, &c->part, &c->part, 0, c->state);
+	return tsr_stream_broadcast(c->stream, part, part, 0, c->state);
 }
 
 /** Rank 0 makes no call, and rank 1 waits for it in vain. */
