@@ -9,9 +9,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "kernels/gemm_all_scatter/verify.h"
 #include "kernels/host/matrices.h"
 #include "tests/multi/each_world.h"
+#include "tests/multi/gas_reference.h"
 
 enum { SHAPES = 2 };
 
@@ -104,7 +104,7 @@ static int compute_patterns(tsr_world_t *world, gas_config_t config,
 			    const workload_inputs_t *inputs, int file, int *next)
 {
 	const int rank = tsr_world_rank(world), ranks = tsr_world_size(world);
-	gas_reference_t *reference;
+	gas_reference_t *reference = NULL;
 	CHECK(gas_reference_create(world, &config, inputs, &reference) == TSR_OK);
 	for (int p = 0; p < GAS_PATTERN_COUNT; p++, (*next)++) {
 		outcome_t outcome;

@@ -2,8 +2,8 @@
  * GEMM + all-scatter: every pattern, dtype and tile, in worlds of several
  * sizes, proved right on every rank.
  */
-#include "kernels/gemm_all_scatter/verify.h"
 #include "tests/multi/each_world.h"
+#include "tests/multi/gas_reference.h"
 
 static const tsr_dtype_t dtypes[] = {TSR_BF16, TSR_F16, TSR_F32};
 static const tile_size_t tiles[] = {{16, 16, 16}, {32, 32, 16}, {64, 64, 32}};
@@ -56,7 +56,7 @@ static int try_plan(tsr_world_t *world, const gas_config_t *config, const worklo
 /** Every pattern with this config. */
 static int try_patterns(tsr_world_t *world, gas_config_t config, const workload_inputs_t *inputs)
 {
-	gas_reference_t *reference;
+	gas_reference_t *reference = NULL;
 	CHECK(gas_reference_create(world, &config, inputs, &reference) == TSR_OK, CASE,
 	      CASE_OF(&config));
 	for (int p = 0; p < GAS_PATTERN_COUNT; p++) {

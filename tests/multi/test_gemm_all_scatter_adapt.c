@@ -3,8 +3,8 @@
  * and nothing is left over.
  */
 #include "kernels/gemm_all_scatter/config.h"
-#include "kernels/gemm_all_scatter/verify.h"
 #include "tests/multi/each_world.h"
+#include "tests/multi/gas_reference.h"
 
 static const workload_inputs_t inputs = {.seed = 11, .integers = true};
 
@@ -42,7 +42,7 @@ static int adapt(tsr_world_t *world, int argc, char **argv)
 	gas_config_t config = {
 		.m = 70, .n = 73, .k = 37, .dtype = TSR_BF16, .pattern = GAS_FUSED_WAVE};
 	gas_plan_t *plan;
-	gas_reference_t *reference;
+	gas_reference_t *reference = NULL;
 	tsr_heap_usage_t before = {.size = sizeof before}, after = {.size = sizeof after};
 	(void)argc;
 	(void)argv;

@@ -6,11 +6,11 @@
 
 #include "kernels/choices/cost.h"
 #include "kernels/gemm_all_scatter/plan.h"
-#include "kernels/gemm_all_scatter/verify.h"
 #include "kernels/host/inputs.h"
 #include "kernels/host/matrices.h"
 #include "kernels/host/share.h"
 #include "tests/multi/each_world.h"
+#include "tests/multi/gas_reference.h"
 
 /* ---------------------------------------------------------------- without a world */
 
@@ -407,7 +407,7 @@ static int try_judge(tsr_world_t *world, const gas_config_t *config,
 	       n = (size_t)config->n, k = (size_t)config->k;
 	void *a = malloc(m * k * element), *b = malloc(k * n * element),
 	     *c = malloc(m * n * element);
-	gas_reference_t *reference;
+	gas_reference_t *reference = NULL;
 	verdict_t v;
 	CHECK(a && b && c);
 	const workload_matrix_t whole_a = gas_matrix(config, GAS_A, 0, 1),
