@@ -71,6 +71,9 @@ static void *map_aligned(int fd, size_t bytes)
 	return base;
 }
 
+/* The cure where a heap does not fit; its argument is memory_bytes. */
+#define SET_LOWER "set TESSERA_HEAP_SIZE lower: the ranks here have memory of %s"
+
 /** What this machine has; or the process may have, if that is less. */
 static size_t memory_bytes(void)
 {
@@ -85,9 +88,7 @@ static tsr_status_t map_file(int fd, size_t bytes, const char *whose, int rank, 
 	void *base = map_aligned(fd, bytes);
 	if (base == MAP_FAILED)
 		return tsr_error(TSR_ERR_SYSTEM,
-				 "mapping %s of %s heap (rank %d) failed: %s; set "
-				 "TESSERA_HEAP_SIZE lower: there is "
-				 "memory of %s for all ranks",
+				 "mapping %s of %s heap (rank %d) failed: %s; " SET_LOWER,
 				 TSR_SIZE(bytes), whose, rank, strerror(errno),
 				 TSR_SIZE(memory_bytes()));
 	*base_out = base;
@@ -134,9 +135,7 @@ static tsr_status_t heap_create_explored(tsr_device_t *device, size_t size_bytes
 	}
 	if (memory == MAP_FAILED)
 		return tsr_error(TSR_ERR_SYSTEM,
-				 "mapping %s for rank %d's heap failed: %s; set TESSERA_HEAP_SIZE "
-				 "lower: there is "
-				 "memory of %s for all ranks",
+				 "mapping %s for rank %d's heap failed: %s; " SET_LOWER,
 				 TSR_SIZE(room), rank, strerror(errno), TSR_SIZE(memory_bytes()));
 	device->mapped[rank] = memory;
 	device->mapped_bytes = room;
@@ -164,11 +163,8 @@ static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes,
 	if (tsr_fd_resize(fd, bytes) != 0) {
 		int cause = errno;
 		close(fd);
-		return tsr_error(
-			TSR_ERR_SYSTEM,
-			"giving rank %d's heap %s failed: %s; set TESSERA_HEAP_SIZE lower: there "
-			"is memory of %s for all ranks",
-			rank, TSR_SIZE(bytes), strerror(cause), TSR_SIZE(memory_bytes()));
+		return tsr_error(TSR_ERR_SYSTEM, "giving rank %d's heap %s failed: %s; " SET_LOWER,
+				 rank, TSR_SIZE(bytes), strerror(cause), TSR_SIZE(memory_bytes()));
 	}
 	tsr_status_t status = map_file(fd, bytes, "my own", rank, &base);
 	if (status != TSR_OK) {

@@ -42,7 +42,7 @@ case ${BUILD-} in
 *)
 	try env TESSERA_HEAP_SIZE=60T tessera run -n 4 "$BUILD/examples/hello"
 	[ "$code" -eq 1 ] &&
-		grep -qE 'HEAP_SIZE lower: there is memory of [0-9.]+ [A-Z]iB' "$TAP_FILES/err"
+		grep -qE 'lower: the ranks here have memory of [0-9.]+ [A-Z]iB' "$TAP_FILES/err"
 	verdict $? "a heap that does not fit: how much there is" "$(cat "$TAP_FILES/err")"
 	;;
 esac
