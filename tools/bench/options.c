@@ -463,21 +463,20 @@ static tsr_status_t check_patterns(reading_t *reading, workload_config_t *config
 		if (!options->patterns[p])
 			continue;
 		status = workload->check(config, options->ranks);
-		if (options->fastest)
-			unsupported[p] = status != TSR_OK;
-		else if (status == TSR_ERR_UNSUPPORTED && all)
+		if (status == TSR_ERR_UNSUPPORTED && all && !options->fastest)
 			(void)fprintf(stderr, "tessera %s: %s is left out: %s\n", reading->command,
 				      workload->pattern(p), tsr_last_error());
-		else if (status != TSR_OK && !(all && status == TSR_ERR_NOT_FOUND))
+		else if (status != TSR_OK && !options->fastest &&
+			 !(all && status == TSR_ERR_NOT_FOUND))
 			return status;
-		unsupported[p] = unsupported[p] || status == TSR_ERR_UNSUPPORTED;
+		unsupported[p] = status == TSR_ERR_UNSUPPORTED;
 		built[p] = status == TSR_OK;
 		any = any || built[p];
 	}
 	if (!any)
 		return status;
 	for (int p = 0; p < WORKLOAD_PATTERNS; p++)
-		if (options->patterns[p] && !built[p] && !unsupported[p])
+		if (options->patterns[p] && !built[p] && !unsupported[p] && !options->fastest)
 			(void)fprintf(stderr,
 				      "tessera %s: %s is left out: it is not built for that tile "
 				      "and dtype\n",
