@@ -148,6 +148,11 @@ cost_sending_t cost_send(const machine_t *machine, int peers)
 	return (cost_sending_t){block, links, (int)ceil(block / links)};
 }
 
+double cost_send_both(double by_blocks, double by_links)
+{
+	return pow(pow(by_blocks, 4) + pow(by_links, 4), 0.25);
+}
+
 /* ---------------------------------------------------------------- the tile */
 
 bool cost_is_fast_tile(const tsr_device_props_t *device, tile_size_t tile, tsr_dtype_t dtype)

@@ -6,7 +6,6 @@
 #define KERNELS_CHOICES_PATTERN_H
 
 #include "kernels/choices/explain.h"
-#include "kernels/choices/machine.h"
 
 /** The time of a run by what it consists of, in nanoseconds. */
 typedef struct pattern_time {

@@ -84,17 +84,6 @@ static double left_of_fused_sequential(const cost_product_t *product, cost_sendi
 		       : 0;
 }
 
-/**
- * Time for `senders` blocks to send an element to all peers. Just as many as could
- * fill the links do not: on four H200s 11 senders took 598 us, 16 took 564 and 26
- * took 558 (8192x14336x4096 in tiles of 128 x 128, 15adc83).
- */
-static double send_by(cost_sending_t sending, int senders)
-{
-	const double by_blocks = sending.block / senders;
-	return pow(pow(by_blocks, 4) + pow(sending.links, 4), 0.25);
-}
-
 /** Adds the times of sending if `senders` blocks only send. */
 static void send_apart(const gas_config_t *config, const workload_place_t *place, int senders,
 		       int64_t last_tiles, run_time_t *time)
@@ -103,7 +92,8 @@ static void send_apart(const gas_config_t *config, const workload_place_t *place
 	const cost_sending_t sending = cost_send(place->machine, place->ranks - 1);
 	const double area = (double)product.tile.m * product.tile.n,
 		     tile_on_links = sending.links * area,
-		     tile_by_senders = send_by(sending, senders) * area;
+		     tile_by_senders =
+			     cost_send_both(sending.block / senders, sending.links) * area;
 	/* The first tiles are complete after one round; if there is no round of whole tiles, after
 	 * all parts. */
 	const double first = product.tiles > last_tiles && time->rounds > 1

@@ -80,7 +80,11 @@ static run_t run_of(const gas_config_t *c, const workload_place_t *place)
 	return run;
 }
 
-/* ------------------------------------------------------------ the patterns */
+/* ------------------------------------------------------------ the patterns
+ *
+ * How many signals follow each other, by the number of peers, is fitted to
+ * simulations of small shapes (bench/compare-choices).
+ */
 
 /** The second kernel waits for its first loads and stores, and tells each peer in turn. */
 static pattern_time_t bulk_synchronous(const run_t *run)
@@ -117,7 +121,7 @@ static pattern_time_t fused_sequential(const run_t *run)
 static pattern_time_t fused_workgroup(const run_t *run)
 {
 	const double by_senders = run->bytes / (run->senders * run->machine->block_copy),
-		     sending = pow(pow(by_senders, 4) + pow(run->links, 4), 0.25);
+		     sending = cost_send_both(by_senders, run->links);
 	return (pattern_time_t){.computing = run->computing,
 				.sending = run->first + sending * (1 - run->last),
 				.last = run->machine->last_sends * run->links * run->last,

@@ -83,12 +83,16 @@ static run_t run_of(const splitk_kind_t *kind, const splitk_config_t *c,
 	return run;
 }
 
-/* ------------------------------------------------------------ the patterns */
+/* ------------------------------------------------------------ the patterns
+ *
+ * How many signals follow each other, by the number of peers, is fitted to
+ * simulations of small shapes (bench/compare-choices).
+ */
 
 /*
  * The second kernel loads the sums of all ranks. They all load from the same rank at
- * a time, and the more of them there are the less each gets: a third of what links
- * carry, of eight.
+ * a time, and the more of them there are the less each gets: simulated, a third of
+ * what links carry, of eight.
  */
 static pattern_time_t bulk_synchronous(const run_t *run)
 {
