@@ -107,8 +107,8 @@ Test(gas_plan, as_many_blocks_send_as_keep_up)
 	/* What is read once for all ranks: fewer blocks fill the links to many. */
 	cr_expect(fills_links(split_reading(8 * 36864, 64, 2, 9, 136, 68), 9));
 	cr_expect(fills_links(split_reading(8 * 36864, 64, 5, 9, 136, 68), 6));
-	cr_expect_lt(split_reading(8 * 36864, 64, 5, 9, 136, 68).comm_blocks,
-		     split_of(8 * 36864, 64, 5, 9, 136).comm_blocks);
+	cr_expect(split_reading(8 * 36864, 64, 5, 9, 136, 68).comm_blocks <
+		  split_of(8 * 36864, 64, 5, 9, 136).comm_blocks);
 	/* The more peers, the more is sent; one rank alone sends nothing, and those send who would
 	 * be idle: 17 rounds. */
 	cr_expect(split_of(36864, 4608, 4, 32, 136).comm_blocks >
