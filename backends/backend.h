@@ -17,7 +17,7 @@
 #include "tessera/types.h"
 #include "tessera/world.h"
 
-#define TSR_BACKEND_ABI 6u
+#define TSR_BACKEND_ABI 7u
 
 /* ------------------------------------ what the library gives to a backend */
 
@@ -42,6 +42,7 @@ typedef struct tsr_shared_words {
  */
 struct tsr_net;
 struct tsr_net_memory; /* src/net/net.h */
+struct tsr_net_calls;
 
 typedef struct tsr_host {
 	void *ctx; /* first argument of the functions below */
@@ -56,6 +57,7 @@ typedef struct tsr_host {
 	/* what reaches the heaps of ranks on other nodes (src/net/net.h); null: the world is one
 	 * node */
 	struct tsr_net *net;
+	const struct tsr_net_calls *net_calls; /* what plug-ins call it by; null where `net` is */
 	const int *nodes; /* nodes[r]: the node of rank r; nodes are counted from 0 */
 	/* settings of one backend: TESSERA_CUDA_HEAP=ipc, TESSERA_HIP_HEAP=uncached */
 	bool cuda_ipc, hip_uncached;
@@ -164,9 +166,12 @@ typedef struct tsr_heap_ops {
 	tsr_status_t (*fill)(tsr_device_t *device, void *heap, int byte, size_t size_bytes);
 	/**
 	 * How the net reaches this rank's heap for ranks of other nodes. Called when the heaps are
-	 * mapped. Null: the backend's worlds are one node.
+	 * mapped, and before tsr_host_t.net is set; `unmap` undoes it. Null: the backend's worlds
+	 * are one node.
 	 */
-	void (*serve)(tsr_device_t *device, struct tsr_net_memory *memory_out);
+	tsr_status_t (*serve)(tsr_device_t *device, struct tsr_net_memory *memory_out);
+	/** From now on the backend's own threads do not call the net. Null: it has none. */
+	void (*leave_net)(tsr_device_t *device);
 } tsr_heap_ops_t;
 
 /** A part of a window's memory as it is exported to the peers: what one descriptor names. */

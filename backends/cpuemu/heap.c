@@ -325,13 +325,14 @@ static bool serve_each(void *ctx, const tsr_net_atomic_t *first, const void *val
 	return tsr_cpu_serve_each(&device->env, first, values, count);
 }
 
-static void heap_serve(tsr_device_t *device, tsr_net_memory_t *memory_out)
+static tsr_status_t heap_serve(tsr_device_t *device, tsr_net_memory_t *memory_out)
 {
 	*memory_out = (tsr_net_memory_t){.ctx = device,
 					 .heap = device->env.base[device->env.rank],
 					 .bytes = device->env.heap_bytes,
 					 .atomic = serve_atomic,
 					 .each = serve_each};
+	return TSR_OK;
 }
 
 const tsr_heap_ops_t tsr_cpu_heap_ops = {

@@ -23,9 +23,21 @@ static void refuse(tsr_net_t *net, const tsr_message_t *message, const char *why
 
 /* ------------------------------------------------------------------ rows */
 
+static tsr_net_rows_t rows_of(const tsr_message_t *message)
+{
+	return (tsr_net_rows_t){.offset = message->offset,
+				.pitch_bytes = message->pitch_bytes,
+				.row_bytes = message->row_bytes,
+				.rows = message->rows};
+}
+
 static void put(tsr_net_t *net, const tsr_message_t *message, const unsigned char *data)
 {
 	unsigned char *to = net->memory.heap + message->offset;
+	if (net->memory.heap == NULL) {
+		net->memory.write(net->memory.ctx, rows_of(message), data);
+		return;
+	}
 	for (uint64_t i = 0; i < message->rows; i++)
 		memcpy(to + i * message->pitch_bytes, data + i * message->row_bytes,
 		       message->row_bytes);
@@ -34,6 +46,10 @@ static void put(tsr_net_t *net, const tsr_message_t *message, const unsigned cha
 static void fill(tsr_net_t *net, const tsr_message_t *message)
 {
 	unsigned char *to = net->memory.heap + message->offset;
+	if (net->memory.heap == NULL) {
+		net->memory.fill(net->memory.ctx, rows_of(message), message->byte);
+		return;
+	}
 	for (uint64_t i = 0; i < message->rows; i++)
 		memset(to + i * message->pitch_bytes, message->byte, message->row_bytes);
 }
@@ -47,7 +63,9 @@ unsigned tsr_net_answer(tsr_net_t *net)
 		const tsr_net_source_t source = {.base = net->memory.heap + message->offset,
 						 .pitch_bytes = message->pitch_bytes,
 						 .row_bytes = message->row_bytes,
-						 .rows = message->rows};
+						 .rows = message->rows,
+						 .memory = net->memory.heap ? NULL : &net->memory,
+						 .offset = message->offset};
 		tsr_net_sending_t *sending =
 			tsr_net_sending_new(net, TSR_MESSAGE_GOT, message->source);
 		if (sending == NULL)
@@ -132,7 +150,8 @@ static bool atomic(tsr_net_t *net, const tsr_message_t *message, const unsigned 
 	if (message->what == TSR_MESSAGE_EACH)
 		return net->memory.each(net->memory.ctx, &access, data,
 					message->row_bytes / message->bytes);
-	return net->memory.atomic(net->memory.ctx, &access, old_out);
+	return net->memory.atomic(net->memory.ctx, &access,
+				  message->what == TSR_MESSAGE_FETCH ? old_out : NULL);
 }
 
 static void tell_old(tsr_net_t *net, const tsr_message_t *message, uint64_t bits)
@@ -150,6 +169,7 @@ static void apply(tsr_net_t *net, const tsr_message_t *message, const unsigned c
 {
 	uint64_t old_bits = 0;
 	bool good = true;
+	net->unsettled = net->memory.settle != NULL;
 	if (message->what == TSR_MESSAGE_PUT)
 		put(net, message, data);
 	else if (message->what == TSR_MESSAGE_FILL)

@@ -302,3 +302,10 @@ void tsr_net_flush(tsr_net_t *net)
 	const tsr_net_command_t command = {.what = TSR_NET_FLUSH, .peer = -1};
 	(void)submit_and_wait(net, "a flush", &command);
 }
+
+const tsr_net_calls_t tsr_net_calls = {.put = tsr_net_put,
+				       .get = tsr_net_get,
+				       .fetch = tsr_net_fetch,
+				       .update = tsr_net_update,
+				       .each = tsr_net_each,
+				       .flush = tsr_net_flush};

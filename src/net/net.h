@@ -57,28 +57,39 @@ typedef struct tsr_net_atomic {
 	uint64_t bits, expected; /* expected: of a compare-and-swap */
 } tsr_net_atomic_t;
 
+/** Rows of bytes in a heap. `pitch_bytes` is at least `row_bytes`. */
+typedef struct tsr_net_rows {
+	uint64_t offset;
+	size_t pitch_bytes, row_bytes, rows;
+} tsr_net_rows_t;
+
 /**
  * What far ranks may reach: this rank's heap, and nothing else. The functions
  * are called by whoever serves the queue, one call at a time.
  */
 typedef struct tsr_net_memory {
 	void *ctx;
-	unsigned char *heap; /* host memory */
+	unsigned char *heap; /* host memory; null: `write` ... `settle` reach it */
 	size_t bytes;
 	/**
+	 * Rows without gaps, from `from` to the heap; all bytes of rows. Behind all that was asked
+	 * before. They return when `from` may be reused.
+	 */
+	void (*write)(void *ctx, tsr_net_rows_t to, const void *from);
+	void (*fill)(void *ctx, tsr_net_rows_t to, int byte);
+	/** Rows of the heap, to rows without gaps, which are there when it returns. */
+	void (*read)(void *ctx, tsr_net_rows_t from, void *to);
+	/** Returns when all that was asked before has taken effect. Null: it has when asked. */
+	void (*settle)(void *ctx);
+	/**
 	 * Applies it, with release and acquire at system scope, and wakes who waits for the word.
-	 * False: there is no such kind or operation.
+	 * `old_out` is null where nobody wants the old bits. False: there is no such kind or
+	 * operation.
 	 */
 	bool (*atomic)(void *ctx, const tsr_net_atomic_t *access, uint64_t *old_out);
 	/** The same, without a result, to `count` words side by side from that one on. */
 	bool (*each)(void *ctx, const tsr_net_atomic_t *first, const void *values, size_t count);
 } tsr_net_memory_t;
-
-/** Rows of bytes in a far heap. `pitch_bytes` is at least `row_bytes`. */
-typedef struct tsr_net_rows {
-	uint64_t offset;
-	size_t pitch_bytes, row_bytes, rows;
-} tsr_net_rows_t;
 
 /**
  * Loads the carrier and opens it. `settings` is copied, what it points to must
@@ -133,6 +144,20 @@ void tsr_net_each(tsr_net_t *net, int peer, tsr_net_atomic_t first, const void *
  * applied at its targets.
  */
 void tsr_net_flush(tsr_net_t *net);
+
+/** The calls above, for back ends that are plug-ins, and so link nothing of this. */
+typedef struct tsr_net_calls {
+	void (*put)(tsr_net_t *net, int peer, tsr_net_rows_t to, const void *from,
+		    size_t from_pitch);
+	void (*get)(tsr_net_t *net, int peer, tsr_net_rows_t from, void *to, size_t to_pitch);
+	uint64_t (*fetch)(tsr_net_t *net, int peer, tsr_net_atomic_t access, bool release);
+	void (*update)(tsr_net_t *net, int peer, tsr_net_atomic_t access, bool release);
+	void (*each)(tsr_net_t *net, int peer, tsr_net_atomic_t first, const void *values,
+		     size_t count);
+	void (*flush)(tsr_net_t *net);
+} tsr_net_calls_t;
+
+extern const tsr_net_calls_t tsr_net_calls;
 
 /**
  * For a thread that waits for what a far rank sends: serves the queue itself, so

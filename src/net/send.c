@@ -73,6 +73,11 @@ void tsr_net_post(tsr_net_t *net, tsr_net_sending_t *sending, const void *data, 
 {
 	count(net, sending->message.what, bytes);
 	tsr_net_peer_t *peer = &net->peers[sending->peer];
+	if (net->unsettled && peer->applied > peer->told_applied) {
+		/* the message says what was applied */
+		net->memory.settle(net->memory.ctx);
+		net->unsettled = false;
+	}
 	sending->message.magic = TSR_MESSAGE_MAGIC;
 	sending->message.source = net->settings.rank;
 	sending->message.token = peer->token_out;

@@ -107,7 +107,8 @@ struct tsr_net {
 	_Atomic uint64_t sent_messages, sent_bytes; /* tsr_net_sent_so_far */
 	int sending;                                /* messages that the carrier has */
 	bool acknowledgements;                      /* of this round: some have come */
-	uint64_t dropped;                           /* messages without a proof */
+	bool unsettled;         /* what was applied may not have taken effect: memory.settle */
+	uint64_t dropped;       /* messages without a proof */
 	uint64_t overslept;     /* how often there was work that had not woken the proxy thread */
 	uint64_t lost_since_ns; /* 0: the carrier reaches all peers */
 	int lost_rank;
@@ -205,6 +206,9 @@ unsigned tsr_net_settle(tsr_net_t *net);
 typedef struct tsr_net_source {
 	const unsigned char *base;
 	uint64_t pitch_bytes, row_bytes, rows;
+	/* not null: they are in this memory, from `offset` on, and `base` is of no meaning */
+	const tsr_net_memory_t *memory;
+	uint64_t offset;
 } tsr_net_source_t;
 
 /** A piece: `rows` rows of `row_bytes`, or a part of one, with no gaps between. */

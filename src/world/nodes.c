@@ -159,6 +159,7 @@ static tsr_status_t open_net(tsr_world_t *world, const tsr_key_t *key)
 			 .jitter_ns = world->options.net_jitter_ns,
 			 .bytes_per_s = world->options.net_rate},
 	};
+	world->host.net_calls = &tsr_net_calls;
 	return tsr_net_open(&settings, &world->host.net);
 }
 
@@ -187,12 +188,12 @@ tsr_status_t tsr_world_connect_nodes(tsr_world_t *world)
 		return TSR_OK;
 	if (!world->backend->heap->serve)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "a world over %d nodes needs the backend cpuemu so far, and this "
-				 "one has %s: start all ranks on one node, or set "
-				 "TESSERA_BACKEND=cpuemu",
+				 "a world over %d nodes is nothing that the backend %s has: start "
+				 "all ranks on one node, or set TESSERA_BACKEND=cpuemu",
 				 world->node_count, world->backend->name);
-	world->backend->heap->serve(world->device, &memory);
 	tsr_status_t status = check_descriptors(world);
+	if (status == TSR_OK)
+		status = world->backend->heap->serve(world->device, &memory);
 	if (status == TSR_OK)
 		status = share_key(world, &key);
 	if (status == TSR_OK)
@@ -212,7 +213,10 @@ tsr_status_t tsr_world_connect_nodes(tsr_world_t *world)
 
 void tsr_world_disconnect_nodes(tsr_world_t *world)
 {
+	if (world->host.net && world->backend->heap->leave_net)
+		world->backend->heap->leave_net(world->device);
 	if (world->host.net)
 		tsr_net_close(world->host.net);
 	world->host.net = NULL;
+	world->host.net_calls = NULL;
 }

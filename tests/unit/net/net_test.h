@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "late_memory.h"
 #include "src/base/os/clock.h"
 #include "src/net/state.h"
 #include "tessera/program.h"
@@ -46,6 +47,7 @@ typedef struct net_test {
 	uint64_t deadline_ns;        /* 0: for any machine, however busy */
 	const char *carrier;         /* of tests/fakes: its settings; null: UCX */
 	tsr_slow_t slow;             /* 0: the network as it is */
+	bool late;                   /* heaps are reached by calls alone: late_memory.h */
 	net_shared_t *shared;
 } net_test_t;
 
@@ -55,6 +57,7 @@ typedef struct net_rank {
 	int rank, size;
 	tsr_net_t *net;
 	unsigned char *heap;
+	late_memory_t late;
 	net_seen_t *seen;
 	int meetings;
 	_Atomic uint32_t arrivals; /* atomic accesses of others to my words */
@@ -105,7 +108,8 @@ static bool net_apply(void *ctx, const tsr_net_atomic_t *access, uint64_t *old_o
 		next = old == access->expected ? access->bits & mask : old;
 		break;
 	case NET_LOAD:
-		*old_out = old;
+		if (old_out != NULL)
+			*old_out = old;
 		return true;
 	default:
 		return false;
@@ -121,7 +125,8 @@ static bool net_apply(void *ctx, const tsr_net_atomic_t *access, uint64_t *old_o
 	default:
 		__atomic_store_n((uint64_t *)word, next, __ATOMIC_RELEASE);
 	}
-	*old_out = old;
+	if (old_out != NULL)
+		*old_out = old;
 	atomic_fetch_add(&me->arrivals, 1);
 	return true;
 }
@@ -245,11 +250,12 @@ static inline int net_rank_open(net_rank_t *me)
 
 static inline int net_rank_connect(net_rank_t *me)
 {
-	const tsr_net_memory_t memory = {.ctx = me,
-					 .heap = me->heap,
-					 .bytes = NET_HEAP_BYTES,
-					 .atomic = net_apply,
-					 .each = net_apply_each};
+	const tsr_net_memory_t host = {.ctx = me,
+				       .heap = me->heap,
+				       .bytes = NET_HEAP_BYTES,
+				       .atomic = net_apply,
+				       .each = net_apply_each},
+			       memory = me->test->late ? late_memory(&me->late, &host) : host;
 	me->seen->status = tsr_net_connect(me->net,
 					   (const unsigned char(*)[TSR_NET_ADDRESS_BYTES])
 						   me->test->shared->addresses,

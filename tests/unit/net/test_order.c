@@ -19,10 +19,12 @@ static void run_all(const int *sizes, net_body_t body)
 	int worlds = 0;
 	for (int c = 0; c < CARRIERS; c++) {
 		for (int i = 0; sizes[i] != 0 && net_has_carrier(carriers[c]); i++) {
-			net_test_t test = {.size = sizes[i], .carrier = carriers[c]};
+			net_test_t test = {
+				.size = sizes[i], .carrier = carriers[c], .late = sizes[i] == 3};
 			net_test_begin(&test);
-			cr_expect_eq(net_run(&test, body), 0, "%d ranks over %s", test.size,
-				     carriers[c] ? carriers[c] : "UCX");
+			cr_expect_eq(net_run(&test, body), 0, "%d ranks over %s%s", test.size,
+				     carriers[c] ? carriers[c] : "UCX",
+				     test.late ? ", heaps reached by calls" : "");
 			net_test_end(&test);
 			worlds++;
 		}

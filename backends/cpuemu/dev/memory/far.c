@@ -170,7 +170,9 @@ bool tsr_cpu_serve_atomic(const tsr_cpu_env_t *env, const tsr_net_atomic_t *a, u
 	const tsr_mem_t mem = {.at = env->base[env->rank] + a->offset, .rank = env->rank};
 	if (!is_access(a))
 		return false;
-	*old_out = apply(&mem, a);
+	const uint64_t old = apply(&mem, a);
+	if (old_out)
+		*old_out = old;
 	if (a->op != TSR_CPU_LOAD)
 		tsr_bell_ring(env, &mem);
 	return true;
