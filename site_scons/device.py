@@ -15,9 +15,13 @@ from programs import unit_of
 
 CLANGS = ("clang-22", "clang-21", "clang-20", "clang-19", "clang")
 AMD_ARCHES = ("gfx942", "gfx90a")
-# code that keeps the record of a run (backends/gpu/dev/record.h): its define, what stands behind
-# its unit's name (TSR_IMAGE_RECORDED in backends/gpu/gpu.h), and behind its folder's
+# The forms in which kernels are compiled: a define, what stands behind the unit's name
+# (TSR_IMAGE_RECORDED and TSR_IMAGE_NODES in backends/gpu/gpu.h), and behind its folder's. The
+# second keeps the record of a run (backends/gpu/dev/record.h), the third reaches ranks on other
+# nodes (backends/gpu/dev/far.h).
+PLAIN = ("", "", "")
 RECORDED = ("TSR_RECORDED", ":recorded", "-recorded")
+NODES = ("TSR_NODES", ":nodes", "-nodes")
 NVIDIA_ARCH = "sm_90a"
 
 
@@ -211,40 +215,50 @@ def DeviceImages(env, sources):
         for kit, unit, assembly in env.DeviceAssemblies(sources)
     ]
     env.Alias("device", made)
+    return made + (_images_of(env, sources, NODES) if env["nodes"] else [])
+
+
+def _images_of(env, sources, form):
+    """Objects with the device code of these units in another form."""
+    made = []
+    for source, kit in itertools.product(sources, env["TOOLKITS"]):
+        unit = unit_of(env, source)
+        image = _image(env, kit, unit, _assembly(env, kit, source, form), form)
+        made.append(_embedded(env, kit, unit, image, form=form))
+    env.Alias("device", made)
     return made
 
 
 def RecordedImages(env, sources):
     """The same of code that keeps the record of a run, beside that which does not; none where the
     build is without."""
-    made = []
-    for source, kit in itertools.product(sources if env["recorded"] else [], env["TOOLKITS"]):
-        unit = unit_of(env, source)
-        image = _image(env, kit, unit, _assembly(env, kit, source, True), True)
-        made.append(_embedded(env, kit, unit, image, recorded=True))
-    env.Alias("device", made)
-    return made
+    return _images_of(env, sources if env["recorded"] else [], RECORDED)
 
 
 def DeviceReadings(env, sources):
     """What the toolkits' front ends make of units with kernels: that they accept them, and of clang
-    the names of the kernels. Units that are recorded are read so, too."""
+    the names of the kernels. Each unit is read in every form that it may have."""
     made = [
-        _reading(env, kit, source, recorded)
+        _reading(env, kit, source, form)
         for source in sources
         for kit in env["TOOLKITS"]
-        for recorded in ([False, True] if keeps_record(env.File(source)) else [False])
+        for form in [PLAIN, NODES] + ([RECORDED] if keeps_record(env.File(source)) else [])
     ]
     env.Alias("device", made)
     return made
 
 
-def NamedImage(env, kit, source, symbol, recorded=False):
+def NamedImage(env, kit, source, symbol, form=PLAIN):
     """The object of device code that the library itself uses, for one toolkit: it is found by its
     symbol, a tsr_image_t."""
     unit = unit_of(env, source)
-    image = _image(env, kit, unit, _assembly(env, kit, source, recorded), recorded)
-    return _embedded(env, kit, unit, image, symbol, recorded)
+    image = _image(env, kit, unit, _assembly(env, kit, source, form), form)
+    return _embedded(env, kit, unit, image, symbol, form)
+
+
+def forms(env):
+    """The forms in which this build compiles kernels of which all are wanted."""
+    return [PLAIN] + [RECORDED] * bool(env["recorded"]) + [NODES] * bool(env["nodes"])
 
 
 def DeviceProgram(env, kit, target, source):
@@ -322,23 +336,23 @@ def _half(env, source):
     return made
 
 
-def _assembly(env, kit, source, recorded=False):
-    return _compiled(env, kit, source, kit.compile_command, kit.assembly_suffix, recorded)
+def _assembly(env, kit, source, form=PLAIN):
+    return _compiled(env, kit, source, kit.compile_command, kit.assembly_suffix, form)
 
 
-def _reading(env, kit, source, recorded):
-    return _compiled(env, kit, source, kit.read_command, kit.read_suffix, recorded)
+def _reading(env, kit, source, form):
+    return _compiled(env, kit, source, kit.read_command, kit.read_suffix, form)
 
 
-def _compiled(env, kit, source, command, suffix, recorded=False):
+def _compiled(env, kit, source, command, suffix, form=PLAIN):
     unit = unit_of(env, source)
     made = env.Command(
-        _path(env, kit, unit, suffix, recorded),
+        _path(env, kit, unit, suffix, form),
         _half(env, source),
         _action(env, f"{command} $_CPPDEFFLAGS $_CPPINCFLAGS -o $TARGET $SOURCE"),
         CPPDEFINES=env["CPPDEFINES"]
         + [("TSR_UNIT", f'\\"{unit}\\"')]
-        + ([RECORDED[0]] if recorded else []),
+        + ([form[0]] if form[0] else []),
         # SCons looks for no includes in the sources of a command of one's own.
         source_scanner=SCons.Tool.CScanner,
     )[0]
@@ -353,28 +367,28 @@ def _compiled(env, kit, source, command, suffix, recorded=False):
     return made
 
 
-def _image(env, kit, unit, assembly, recorded=False):
+def _image(env, kit, unit, assembly, form=PLAIN):
     """The code object that the vendor's driver loads."""
-    path = _path(env, kit, unit, kit.image_suffix, recorded)
+    path = _path(env, kit, unit, kit.image_suffix, form)
     command = f"{kit.assemble_command} -o $TARGET $SOURCE"
     if kit.backend == "cuda" and "kernels/" in unit:  # tests may want such a kernel
         command = f"site_scons/assemble {command}"
     return env.Command(path, assembly, _action(env, command))[0]
 
 
-def _embedded(env, kit, unit, image, symbol=None, recorded=False):
-    name = unit + (RECORDED[1] if recorded else "")
+def _embedded(env, kit, unit, image, symbol=None, form=PLAIN):
+    name = unit + form[1]
     strings = {"FILE": image.path, "UNIT": name, "BACKEND": kit.backend, "ARCH": kit.arch}
     defines = " ".join(f"'-DTSR_IMAGE_{name}=\"{value}\"'" for name, value in strings.items())
     if symbol:
         defines += f" -DTSR_IMAGE_SYMBOL={symbol}"
     command = _action(env, f"$CC -c {defines} tools/embed.S -o $TARGET")
-    path = _path(env, kit, unit, ".o", recorded)
+    path = _path(env, kit, unit, ".o", form)
     return env.Command(path, [image, "#tools/embed.S"], command)[0]
 
 
-def _path(env, kit, unit, suffix, recorded=False):
-    return f"{_folder(env)}/{kit.arch}{RECORDED[2] if recorded else ''}/{unit}{suffix}"
+def _path(env, kit, unit, suffix, form=PLAIN):
+    return f"{_folder(env)}/{kit.arch}{form[2]}/{unit}{suffix}"
 
 
 def _folder(env):

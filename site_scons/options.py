@@ -78,6 +78,13 @@ def variables(arguments, installs):
         )
     )
     opts.Add(
+        BoolVariable(
+            "nodes",
+            "compile kernels for GPUs a further time, as worlds of GPUs on several nodes run them",
+            False
+        )
+    )
+    opts.Add(
         "builds",
         "builds to make in one go, as COMPILER-VARIANT, such as gcc-debug,clang-19-tsan, in place"
         " of the one that CC and variant name; the first is for the backends asked for, the others"

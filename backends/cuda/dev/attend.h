@@ -31,8 +31,9 @@ template <typename S> struct tsr_cuda_few_keys {
 	{
 		uint32_t bytes;
 		unsigned char *memory = tsr_cuda_free_shared(coop, &bytes);
-		if (bytes >= (uint32_t)tsr_cuda_few<S>::bytes && tsr_cuda_is_mappable(a.q) &&
-		    tsr_cuda_is_mappable(a.k) && tsr_cuda_is_mappable(a.v)) {
+		if (!tsr_gpu_is_far(coop, from) && bytes >= (uint32_t)tsr_cuda_few<S>::bytes &&
+		    tsr_cuda_is_mappable(a.q) && tsr_cuda_is_mappable(a.k) &&
+		    tsr_cuda_is_mappable(a.v)) {
 			tsr_cuda_few_run(coop, memory, state, a, run, from);
 			return;
 		}
@@ -431,10 +432,12 @@ TSR_DEV void tsr_cuda_attend(tsr_coop_t *coop, const tsr_gpu_attention_t &a, tsr
 	 * divided, and shuffles of the softmax end its schedules. */
 	const int warp = __shfl_sync(~0u, coop->thread / 32, 0);
 	const bool consumer = warp < TSR_CUDA_CONSUMER_THREADS / 32,
-		   pipelined = coop->workers == 1 && bytes >= tsr_cuda_panel_bytes<S>::all &&
-			       reader.places && tsr_cuda_is_mappable(a.q) &&
-			       tsr_cuda_is_mappable(a.k) && tsr_cuda_is_mappable(a.v) &&
-			       tsr_gpu_accepts_view(coop, a.q, me) &&
+		   /* the engine reads no rank of another node, and a gate may return one */
+		near = GATE == TSR_NO_KEYS_GATE || !tsr_gpu_spans_nodes(coop),
+		   pipelined = near && coop->workers == 1 &&
+			       bytes >= tsr_cuda_panel_bytes<S>::all && reader.places &&
+			       tsr_cuda_is_mappable(a.q) && tsr_cuda_is_mappable(a.k) &&
+			       tsr_cuda_is_mappable(a.v) && tsr_gpu_accepts_view(coop, a.q, me) &&
 			       tsr_gpu_accepts_view(coop, a.k, me) &&
 			       tsr_gpu_accepts_view(coop, a.v, me);
 	tsr_coop_t loader = tsr_cuda_loader(coop, pipeline->told[1]);

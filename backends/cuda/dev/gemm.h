@@ -347,8 +347,10 @@ TSR_DEV void tsr_cuda_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_tas
 	/* Beside another worker a thread has 128 registers, and ptxas keeps sums within that
 	 * limit. */
 	constexpr bool slim = tsr_port_layout<F>::bands * tsr_port_layout<F>::band_elements <= 96;
-	bool pipelined = (slim || coop->workers == 1) && ring.stages >= 2 && operands.places &&
-			 tsr_cuda_is_mappable(a) && tsr_cuda_is_mappable(b) &&
+	/* the engine reads no rank of another node, and a gate may return one */
+	const bool near = GATE == TSR_NO_GATE || !tsr_gpu_spans_nodes(coop);
+	bool pipelined = near && (slim || coop->workers == 1) && ring.stages >= 2 &&
+			 operands.places && tsr_cuda_is_mappable(a) && tsr_cuda_is_mappable(b) &&
 			 tsr_gpu_accepts_view(coop, a, tsr_rank(coop)) &&
 			 tsr_gpu_accepts_view(coop, b, tsr_rank(coop));
 	const bool consumer = coop->thread < TSR_CUDA_CONSUMER_THREADS;

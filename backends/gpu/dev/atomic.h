@@ -6,6 +6,7 @@
 #define TESSERA_GPU_DEV_ATOMIC_H
 
 #include "gpu/dev/coop.h"
+#include "gpu/dev/far.h"
 #include "gpu/dev/memory.h"
 
 /**
@@ -41,15 +42,28 @@ template <typename To, typename From> TSR_DEV To tsr_gpu_cast(From from)
 
 /**
  * Called before an access or a fence with `ORDER`: makes the accesses of all
- * the coop's threads ready to be released by one of them.
+ * the coop's threads ready to be released by one of them. `carried`: the access
+ * is to far memory, and the host releases.
  */
-template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_before(tsr_coop_t *coop)
+template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_before(tsr_coop_t *coop, bool carried = false)
 {
 	tsr_port_settle(coop);
 	if constexpr (tsr_gpu_releases<ORDER>) {
 		tsr_port_drain<SCOPE>();
 		tsr_gpu_meet(coop);
+		if (SCOPE == TSR_SCOPE_SYSTEM && !carried && tsr_gpu_leads(coop))
+			tsr_gpu_far_settle(coop);
 	}
+}
+
+/**
+ * Called before a load, or a compare-and-swap that fails, with `ORDER`: it has
+ * its place in the one order behind all that this rank has written anywhere.
+ */
+template <int ORDER, int SCOPE> TSR_DEV void tsr_gpu_before_seq_cst(const tsr_coop_t *coop)
+{
+	if (ORDER == TSR_SEQ_CST && SCOPE == TSR_SCOPE_SYSTEM && tsr_gpu_leads(coop))
+		tsr_gpu_far_settle(coop);
 }
 
 /**
@@ -87,9 +101,12 @@ TSR_DEV T tsr_gpu_atomic_load(tsr_coop_t *coop, T *p, int peer)
 		      "tsr_atomic_load takes TSR_RELAXED, TSR_ACQUIRE or TSR_SEQ_CST");
 	T value = 0;
 	tsr_port_settle(coop);
+	tsr_gpu_before_seq_cst<ORDER, SCOPE>(coop);
 	if (tsr_gpu_acts(coop, p, peer))
-		value = tsr_gpu_cast<T>(tsr_port_load<ORDER, SCOPE>(
-			(tsr_gpu_word_t<T> *)tsr_gpu_peer_address(coop, p, peer)));
+		value = tsr_gpu_is_far(coop, peer)
+				? tsr_gpu_far_load(coop, p, peer)
+				: tsr_gpu_cast<T>(tsr_port_load<ORDER, SCOPE>((
+					  tsr_gpu_word_t<T> *)tsr_gpu_peer_address(coop, p, peer)));
 	return tsr_gpu_after<ORDER, SCOPE>(coop, value);
 }
 
@@ -98,16 +115,25 @@ TSR_DEV void tsr_gpu_atomic_store(tsr_coop_t *coop, T *p, V v, int peer)
 {
 	static_assert(tsr_gpu_writes<ORDER>,
 		      "tsr_atomic_store takes TSR_RELAXED, TSR_RELEASE or TSR_SEQ_CST");
-	tsr_gpu_before<ORDER, SCOPE>(coop);
-	if (tsr_gpu_acts(coop, p, peer))
+	const bool far = tsr_gpu_is_far(coop, peer);
+	tsr_gpu_before<ORDER, SCOPE>(coop, far);
+	if (!tsr_gpu_acts(coop, p, peer))
+		return;
+	if (!far)
 		tsr_port_store<ORDER, SCOPE>((tsr_gpu_word_t<T> *)tsr_gpu_peer_address(coop, p,
 										       peer),
 					     tsr_gpu_cast<tsr_gpu_word_t<T>>((T)v));
+	else if (ORDER == TSR_SEQ_CST) /* its place in the one order is taken before what follows */
+		(void)tsr_gpu_far_word<T>(coop, TSR_GPU_ASK_FETCH, TSR_GPU_OP_XCHG, p, (T)v, T(),
+					  true, peer);
+	else
+		tsr_gpu_far_store<T>(coop, p, (T)v, tsr_gpu_releases<ORDER>, peer);
 }
 
 /* ----------------------- read-modify-writes: the effect of each on one word */
 
 struct tsr_gpu_xchg {
+	enum { op = TSR_GPU_OP_XCHG };
 	template <int ORDER, int SCOPE, typename T> static TSR_PORT_DEVICE T apply(T *p, T v)
 	{
 		typedef tsr_gpu_word_t<T> word_t;
@@ -116,13 +142,15 @@ struct tsr_gpu_xchg {
 	}
 };
 struct tsr_gpu_add {
+	enum { op = TSR_GPU_OP_ADD };
 	template <int ORDER, int SCOPE, typename T> static TSR_PORT_DEVICE T apply(T *p, T v)
 	{
 		return tsr_port_add<ORDER, SCOPE>(p, v);
 	}
 };
-#define TSR_GPU_BITWISE(name_)                                                            \
+#define TSR_GPU_BITWISE(name_, op_)                                                       \
 	struct tsr_gpu_##name_ {                                                          \
+		enum { op = op_ };                                                        \
 		template <int ORDER, int SCOPE, typename T>                               \
 		static TSR_PORT_DEVICE T apply(T *p, T v)                                 \
 		{                                                                         \
@@ -132,9 +160,9 @@ struct tsr_gpu_add {
 			return (T)tsr_port_##name_<ORDER, SCOPE>((word_t *)p, (word_t)v); \
 		}                                                                         \
 	}
-TSR_GPU_BITWISE(and);
-TSR_GPU_BITWISE(or);
-TSR_GPU_BITWISE(xor);
+TSR_GPU_BITWISE(and, TSR_GPU_OP_AND);
+TSR_GPU_BITWISE(or, TSR_GPU_OP_OR);
+TSR_GPU_BITWISE(xor, TSR_GPU_OP_XOR);
 
 /**
  * The minimum or maximum of floats, by compare-and-swap. One that fails
@@ -155,6 +183,7 @@ template <int ORDER, int SCOPE, bool LARGER, typename T> TSR_DEV T tsr_gpu_extre
 	return tsr_gpu_cast<T>(seen);
 }
 struct tsr_gpu_min {
+	enum { op = TSR_GPU_OP_MIN };
 	template <int ORDER, int SCOPE, typename T> static TSR_PORT_DEVICE T apply(T *p, T v)
 	{
 		if constexpr (tsr_gpu_is_integer<T>)
@@ -164,6 +193,7 @@ struct tsr_gpu_min {
 	}
 };
 struct tsr_gpu_max {
+	enum { op = TSR_GPU_OP_MAX };
 	template <int ORDER, int SCOPE, typename T> static TSR_PORT_DEVICE T apply(T *p, T v)
 	{
 		if constexpr (tsr_gpu_is_integer<T>)
@@ -177,9 +207,13 @@ template <int ORDER, int SCOPE, typename OP, typename T, typename V>
 TSR_DEV T tsr_gpu_atomic_rmw(tsr_coop_t *coop, T *p, V v, int peer)
 {
 	T old = 0;
-	tsr_gpu_before<ORDER, SCOPE>(coop);
+	const bool far = tsr_gpu_is_far(coop, peer);
+	tsr_gpu_before<ORDER, SCOPE>(coop, far);
 	if (tsr_gpu_acts(coop, p, peer))
-		old = OP::template apply<ORDER, SCOPE>(tsr_gpu_peer_address(coop, p, peer), (T)v);
+		old = far ? tsr_gpu_far_word<T>(coop, TSR_GPU_ASK_FETCH, OP::op, p, (T)v, T(),
+						tsr_gpu_releases<ORDER>, peer)
+			  : OP::template apply<ORDER, SCOPE>(tsr_gpu_peer_address(coop, p, peer),
+							     (T)v);
 	return tsr_gpu_after<ORDER, SCOPE>(coop, old);
 }
 
@@ -192,8 +226,13 @@ TSR_DEV T tsr_gpu_atomic_cas(tsr_coop_t *coop, T *p, E expected, V desired, int 
 	typedef tsr_gpu_word_t<T> word_t;
 	constexpr int after = tsr_gpu_acquires<ORDER> ? ORDER : FAILURE;
 	T old = 0;
-	tsr_gpu_before<ORDER, SCOPE>(coop);
-	if (tsr_gpu_acts(coop, p, peer))
+	const bool far = tsr_gpu_is_far(coop, peer);
+	tsr_gpu_before<ORDER, SCOPE>(coop, far);
+	tsr_gpu_before_seq_cst<FAILURE, SCOPE>(coop);
+	if (far && tsr_gpu_acts(coop, p, peer))
+		old = tsr_gpu_far_word<T>(coop, TSR_GPU_ASK_FETCH, TSR_GPU_OP_CAS, p, (T)desired,
+					  (T)expected, tsr_gpu_releases<ORDER>, peer);
+	else if (tsr_gpu_acts(coop, p, peer))
 		old = (T)tsr_port_cas<ORDER, FAILURE, SCOPE>((word_t *)tsr_gpu_peer_address(coop, p,
 											    peer),
 							     (word_t)(T)expected,
@@ -227,7 +266,11 @@ TSR_DEV void tsr_gpu_put_value(tsr_coop_t *coop, T *p, V v, int peer)
 	static_assert(sizeof(T) == 4 || sizeof(T) == 8,
 		      "a value is a u32, i32, u64, i64, f32 or f64");
 	tsr_port_settle(coop);
-	if (tsr_gpu_acts(coop, p, peer))
+	if (!tsr_gpu_acts(coop, p, peer))
+		return;
+	if (tsr_gpu_is_far(coop, peer))
+		tsr_gpu_far_store<T>(coop, p, (T)v, false, peer);
+	else
 		*tsr_gpu_peer_address(coop, p, peer) = (T)v;
 }
 
@@ -238,7 +281,8 @@ template <typename T> TSR_DEV T tsr_gpu_get_value(tsr_coop_t *coop, const T *p, 
 	T value = 0;
 	tsr_port_settle(coop);
 	if (tsr_gpu_acts(coop, p, peer))
-		value = *tsr_gpu_peer_address(coop, p, peer);
+		value = tsr_gpu_is_far(coop, peer) ? tsr_gpu_far_load(coop, p, peer)
+						   : *tsr_gpu_peer_address(coop, p, peer);
 	return tsr_gpu_cast<T>((tsr_gpu_word_t<T>)
 				       tsr_gpu_tell(coop, tsr_gpu_cast<tsr_gpu_word_t<T>>(value)));
 }
@@ -254,11 +298,39 @@ template <typename T, typename R> TSR_DEV void tsr_gpu_check_record()
 }
 
 template <typename T, typename R>
+TSR_DEV void tsr_gpu_far_put_record(tsr_coop_t *coop, T *p, const R *record, int peer)
+{
+	tsr_gpu_asking_t a = tsr_gpu_far_begin(coop);
+	if (a.room && tsr_gpu_leads(coop))
+		*(R *)a.room = *record;
+	if (a.room)
+		tsr_gpu_far_send(coop, &a,
+				 tsr_gpu_far_rows(coop, TSR_GPU_ASK_PUT, p, sizeof *p, sizeof *p, 1,
+						  peer));
+	tsr_gpu_far_end(coop, a);
+}
+
+template <typename T, typename R>
+TSR_DEV void tsr_gpu_far_get_record(tsr_coop_t *coop, R *record, const T *p, int peer)
+{
+	tsr_gpu_asking_t a = tsr_gpu_far_begin(coop);
+	if (a.room)
+		tsr_gpu_far_fetch(coop, &a,
+				  tsr_gpu_far_rows(coop, TSR_GPU_ASK_GET, p, sizeof *p, sizeof *p,
+						   1, peer));
+	if (a.room)
+		*record = *(const T *)a.room;
+	tsr_gpu_far_end(coop, a);
+}
+
+template <typename T, typename R>
 TSR_DEV void tsr_gpu_put_record(tsr_coop_t *coop, T *p, const R *record, int peer)
 {
 	tsr_gpu_check_record<T, R>();
 	tsr_port_settle(coop);
-	if (tsr_gpu_acts(coop, p, peer))
+	if (tsr_gpu_is_far(coop, peer) && tsr_gpu_reaches(coop, p, peer))
+		tsr_gpu_far_put_record(coop, p, record, peer);
+	else if (tsr_gpu_acts(coop, p, peer))
 		*tsr_gpu_peer_address(coop, p, peer) = *record;
 }
 
@@ -271,7 +343,11 @@ TSR_DEV void tsr_gpu_get_record(tsr_coop_t *coop, R *record, const T *p, int pee
 	tsr_gpu_check_record<T, R>();
 	tsr_port_settle(coop);
 	*record = R();
-	if (tsr_gpu_reaches(coop, p, peer))
+	if (!tsr_gpu_reaches(coop, p, peer))
+		return;
+	if (tsr_gpu_is_far(coop, peer))
+		tsr_gpu_far_get_record(coop, record, p, peer);
+	else
 		*record = *tsr_gpu_peer_address(coop, p, peer);
 }
 

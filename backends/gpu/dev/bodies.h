@@ -9,6 +9,7 @@
 #include "gpu/dev/record.h"
 #include "gpu/dev/scan.h"
 
+#include "gpu/dev/far.h"
 #include "gpu/dev/memory.h"
 #include "gpu/dev/place.h"
 #include "gpu/dev/pointer.h"

@@ -7,6 +7,7 @@
 #ifndef TESSERA_GPU_DEV_COMBINE_H
 #define TESSERA_GPU_DEV_COMBINE_H
 
+#include "gpu/dev/node_sums.h"
 #include "gpu/dev/reduce.h"
 
 /**
@@ -208,7 +209,8 @@ TSR_DEV void tsr_port_combine(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, 
 	const tsr_gpu_ranks_t from = {coop, op};
 	const uint64_t begun = tsr_gpu_record_now();
 	tsr_gpu_combined_t c;
-	if (!tsr_gpu_combines(coop, &c, dst, src, to))
+	if (tsr_gpu_combines_nodes(coop, dst, src, op, to) ||
+	    !tsr_gpu_combines(coop, &c, dst, src, to))
 		return;
 	TSR_GPU_BY_DTYPE(src.dtype, D, (tsr_gpu_combine<D, D>(from, c)))
 	tsr_gpu_record_combined(from, to, begun, tsr_gpu_view_bytes(src), tsr_gpu_view_bytes(src));
@@ -224,7 +226,8 @@ TSR_DEV void tsr_port_combine_as(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t sr
 		tsr_port_combine(coop, dst, src, op, to);
 		return;
 	}
-	if (!tsr_gpu_combines(coop, &c, dst, src, to))
+	if (tsr_gpu_combines_nodes(coop, dst, src, op, to) ||
+	    !tsr_gpu_combines(coop, &c, dst, src, to))
 		return;
 	if (dst.dtype == TSR_BF16)
 		tsr_gpu_combine<tsr_gpu_f32, tsr_gpu_bf16>(from, c);

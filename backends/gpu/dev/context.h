@@ -196,6 +196,100 @@ typedef struct tsr_gpu_clock {
 } tsr_gpu_clock_t;
 enum { TSR_GPU_CLOCK_ROUNDS = 64 };
 
+/* ---- ranks of other nodes: gpu/dev/far.h asks, gpu/far/ of the host answers */
+
+/** tsr_gpu_context_t.peer_offset of a rank of another node, whose heap is not mapped. */
+#define TSR_GPU_FAR_OFFSET INT64_MIN
+
+enum {
+	TSR_GPU_REQUESTS = 64,       /* that a rank's kernels may make at one time */
+	TSR_GPU_ROOM_BYTES = 1 << 18 /* memory of each for what is sent or comes */
+};
+
+/** The state of a request. */
+enum { TSR_GPU_REQUEST_IDLE, TSR_GPU_REQUEST_ASKED, TSR_GPU_REQUEST_ANSWERED };
+
+/** What a request asks for. */
+enum {
+	TSR_GPU_ASK_PUT,     /* rows of the room to rows of the far heap */
+	TSR_GPU_ASK_GET,     /* the other way */
+	TSR_GPU_ASK_FETCH,   /* an atomic access with a result */
+	TSR_GPU_ASK_UPDATE,  /* one without */
+	TSR_GPU_ASK_EACH,    /* the same to `rows` rows of words; the operands are in the room */
+	TSR_GPU_ASK_SCATTER, /* words of 4 bytes; the room has pairs of place and value */
+	TSR_GPU_ASK_FLUSH    /* that all that this rank has written to far heaps is there */
+};
+
+/** An atomic access to a far word: tsr_net_atomic_t.kind and .op. */
+enum {
+	TSR_GPU_WORD_U32,
+	TSR_GPU_WORD_I32,
+	TSR_GPU_WORD_U64,
+	TSR_GPU_WORD_I64,
+	TSR_GPU_WORD_F32,
+	TSR_GPU_WORD_F64,
+	TSR_GPU_WORD_F16,
+	TSR_GPU_WORD_BF16
+};
+enum {
+	TSR_GPU_OP_LOAD,
+	TSR_GPU_OP_STORE,
+	TSR_GPU_OP_XCHG,
+	TSR_GPU_OP_ADD,
+	TSR_GPU_OP_AND,
+	TSR_GPU_OP_OR,
+	TSR_GPU_OP_XOR,
+	TSR_GPU_OP_MIN,
+	TSR_GPU_OP_MAX,
+	TSR_GPU_OP_CAS
+};
+
+/**
+ * An access to a far heap that a kernel asks the host for: mapped host memory.
+ * The kernel fills it in and stores `state` last; the host acts, and answers by
+ * the same word. Each request has a room of its own (tsr_gpu_far_t.rooms).
+ */
+typedef struct tsr_gpu_request {
+	uint32_t state __attribute__((aligned(128)));
+	int32_t peer; /* a rank of the world; of a flush: any */
+	uint8_t what, kind, op;
+	uint8_t release; /* of fetch and update: it releases what this rank did before */
+	uint32_t bytes;  /* of a word */
+	uint64_t offset; /* in the peer's heap */
+	/* Rows of the far heap, `pitch_bytes` apart; in the room there are no gaps between. Of a
+	 * scatter: `rows` pairs. */
+	uint64_t pitch_bytes, row_bytes, rows;
+	uint64_t bits, expected; /* of fetch and update */
+	uint64_t old;            /* the answer of a fetch */
+} tsr_gpu_request_t;
+
+/** The requests of a rank. */
+typedef struct tsr_gpu_far {
+	tsr_gpu_request_t *requests; /* mapped host memory */
+	char *rooms;                 /* the same: TSR_GPU_ROOM_BYTES for each request */
+	/* memory of this device: a bit for each request that a coop has; then how often kernels
+	 * have written to far heaps, and of these writes how many a flush has covered */
+	uint32_t *taken;
+	uint64_t *written, *flushed;
+} tsr_gpu_far_t;
+
+/**
+ * The nodes of a team: memory of this device. The numbers of nodes; then of each
+ * member its world rank, its node, and its number among those of its node; then
+ * for each node, and behind the last, where its members begin; then all members,
+ * node by node.
+ */
+#define TSR_GPU_NODES_WORDS(size_, nodes_) (1 + 3 * (size_) + (nodes_) + 1 + (size_))
+
+/** What the kernel that serves other ranks' accesses does: TSR_GPU_SERVE_ENTRY. */
+typedef struct tsr_gpu_service {
+	char *word;
+	const char *operands; /* of `count` words side by side; null: one, with `bits` */
+	uint64_t count, bits, expected;
+	uint64_t *old; /* null: nobody wants it */
+	uint32_t kind, op;
+} tsr_gpu_service_t;
+
 /**
  * One launch. The host fills it in before every launch; it is equal for all
  * blocks.
@@ -224,9 +318,13 @@ typedef struct tsr_gpu_context {
 	const int64_t *peer_offset;
 	const tsr_gpu_windows_t *windows; /* null: the backend has none */
 /*
- * Last, and unknown to kernels that keep no record: drivers copy as many bytes
- * of a parameter as the kernel has.
+ * Last, and unknown to kernels that know no other nodes, or keep no record:
+ * drivers copy as many bytes of a parameter as the kernel has.
  */
+#if !defined(TSR_PORT_DEVICE) || defined(TSR_NODES) || defined(TSR_RECORDED)
+	const tsr_gpu_far_t *far; /* memory of this device; null: the world is one node */
+	const int32_t *nodes;     /* of the team: TSR_GPU_NODES_WORDS */
+#endif
 #if !defined(TSR_PORT_DEVICE) || defined(TSR_RECORDED)
 	tsr_gpu_record_t record;
 #endif

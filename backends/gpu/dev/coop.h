@@ -145,12 +145,6 @@ TSR_DEV int tsr_size(const tsr_coop_t *coop)
 	return coop->context->size;
 }
 
-/** Worlds of GPUs are on one node so far. */
-TSR_DEV int tsr_peer_is_mapped(const tsr_coop_t *coop, int peer)
-{
-	return peer >= 0 && peer < tsr_size(coop);
-}
-
 TSR_DEV int tsr_block_index(const tsr_coop_t *coop)
 {
 	(void)coop;

@@ -129,6 +129,46 @@ TSR_DEV void tsr_gpu_put_message(const tsr_coop_t *coop, const TO &to, const tsr
 	tsr_gpu_put_words(coop, to, m, rest);
 }
 
+/** `count` words of the room, from the first on, each by a relaxed store at the peer. */
+TSR_DEV void tsr_gpu_far_put_words(tsr_coop_t *coop, tsr_gpu_asking_t *a, const uint64_t *mine,
+				   int64_t pitch, int64_t each, int64_t rows, int peer)
+{
+	tsr_gpu_request_t want =
+		tsr_gpu_far_rows(coop, TSR_GPU_ASK_EACH, mine, pitch, each * 8, rows, peer);
+	want.kind = TSR_GPU_WORD_U64;
+	want.op = TSR_GPU_OP_STORE;
+	want.bytes = 8;
+	tsr_gpu_far_send(coop, a, want);
+}
+
+TSR_GPU_CALLED void tsr_gpu_far_put_message_seldom(tsr_coop_t *coop, const tsr_gpu_message_t &m,
+						   int peer)
+{
+	enum { MOST = TSR_GPU_ROOM_BYTES / 8 };
+	tsr_gpu_one_place_t there;
+	tsr_gpu_asking_t a = tsr_gpu_far_begin(coop);
+	TSR_GPU_NO_UNROLL
+	for (int64_t first = 0; first < m.count && a.room; first += MOST) {
+		tsr_gpu_message_t part = m;
+		part.data += 4 * first;
+		part.size_bytes = m.size_bytes - 4 * first < 4 * MOST ? m.size_bytes - 4 * first
+								      : (int64_t)(4 * MOST);
+		part.count = m.count - first < MOST ? m.count - first : (int64_t)MOST;
+		part.words = (uint64_t *)a.room;
+		tsr_gpu_put_message(coop, there, part);
+		tsr_gpu_far_put_words(coop, &a, m.words + first, 0, part.count, 1, peer);
+	}
+	tsr_gpu_far_end(coop, a);
+}
+
+/** To a rank of another node: as many words at a time as a room has. */
+TSR_DEV void tsr_gpu_far_put_message(tsr_coop_t *coop, const tsr_gpu_message_t &m, int peer)
+{
+	tsr_coop_t seldom = tsr_gpu_seldom(coop);
+	tsr_gpu_far_put_message_seldom(&seldom, m, peer);
+	tsr_gpu_seldom_end(coop, &seldom);
+}
+
 TSR_DEV void tsr_put_marked(tsr_coop_t *coop, TSR_HEAP uint64_t *dst, const TSR_HEAP void *src,
 			    size_t size_bytes, uint32_t epoch, int peer)
 {
@@ -138,8 +178,12 @@ TSR_DEV void tsr_put_marked(tsr_coop_t *coop, TSR_HEAP uint64_t *dst, const TSR_
 	if (!tsr_gpu_accepts_message(coop, m, peer))
 		return;
 	const uint64_t begun = tsr_gpu_record_now();
-	m.words = tsr_gpu_heap_address(coop, m.words, peer);
-	tsr_gpu_put_message(coop, there, m);
+	if (tsr_gpu_is_far(coop, peer)) {
+		tsr_gpu_far_put_message(coop, m, peer);
+	} else {
+		m.words = tsr_gpu_heap_address(coop, m.words, peer);
+		tsr_gpu_put_message(coop, there, m);
+	}
 	tsr_gpu_record_marked(coop, begun, dst, m.mark >> 32, m.count, peer);
 }
 
@@ -151,6 +195,13 @@ TSR_DEV void tsr_put_all_marked(tsr_coop_t *coop, TSR_HEAP uint64_t *dst, const 
 	tsr_port_settle(coop);
 	if (tsr_gpu_accepts_message(coop, m, tsr_rank(coop))) {
 		const uint64_t begun = tsr_gpu_record_now();
+		if (tsr_gpu_spans_nodes(coop)) {
+			TSR_GPU_NO_UNROLL
+			for (int i = 0; i < tsr_size(coop); i++)
+				tsr_put_marked(coop, dst, src, size_bytes, epoch,
+					       tsr_peer(coop, i));
+			return;
+		}
 		tsr_gpu_put_message(coop, ranks, m);
 		tsr_gpu_record_marked_all(coop, begun, dst, m.mark >> 32, m.count);
 	}

@@ -228,8 +228,12 @@ TSR_DEV tsr_coop_t *tsr_gpu_at(tsr_coop_t *coop, const char *file, int line)
 /* this port does not compare them */
 #define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, reach_, size_, root_) \
 	((void)(coop_))
-/* worlds of GPUs are on one node so far (common/dev/nodes.h) */
+/* code for worlds over several nodes (common/dev/nodes.h) is an image of its own */
+#if defined(TSR_NODES)
+#define TSR_PORT_NODES 1
+#else
 #define TSR_PORT_NODES 0
+#endif
 /* the note says where, and the emulator says what */
 #define TSR_REFUSE(coop_, call_, cure_, ...) \
 	tsr_gpu_fault((coop_), TSR_GPU_NOTE_COLLECTIVE, 0, 0, 0)

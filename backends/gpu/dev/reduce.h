@@ -105,6 +105,44 @@ TSR_DEV bool tsr_gpu_reduces(const tsr_coop_t *coop, tsr_view_t view)
 	return view.space == TSR_SPACE_HEAP;
 }
 
+/** x = x combined with y. */
+template <typename F>
+TSR_DEV void tsr_gpu_take_frag(tsr_coop_t *coop, F *x, const F *y, tsr_reduce_t op)
+{
+	tsr_gpu_frag_changes(coop, x);
+	TSR_GPU_EACH(F, coop, i, e)
+	{
+		tsr_gpu_set(x, i, tsr_gpu_reduce(op, tsr_gpu_get(x, i), tsr_gpu_get(y, i)));
+	}
+}
+
+/**
+ * The same in a team that spans nodes, from one rank after the other: the members
+ * of a node first, and then the nodes.
+ */
+template <typename F>
+TSR_DEV void tsr_gpu_reduce_nodes(tsr_coop_t *coop, F *frag, tsr_view_t view, tsr_pos_t at,
+				  tsr_reduce_t op)
+{
+	F part, next;
+	tsr_frag_zero(coop, frag);
+	tsr_frag_zero(coop, &part);
+	TSR_GPU_NO_UNROLL
+	for (int i = 0, members = 0, node = -1; i < tsr_size(coop); i++, members--) {
+		const int rank = tsr_gpu_by_nodes(coop, i, &members, &node);
+		tsr_load(coop, &next, view, at, rank);
+		if (members == tsr_gpu_members(coop, node))
+			part = next;
+		else
+			tsr_gpu_take_frag(coop, &part, &next, op);
+		if (members == 1 && node == 0)
+			*frag = part;
+		else if (members == 1)
+			tsr_gpu_take_frag(coop, frag, &part, op);
+	}
+	tsr_gpu_frag_changes(coop, frag);
+}
+
 TSR_DEV_FRAG void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view, tsr_pos_t at,
 			     tsr_reduce_t op)
 {
@@ -113,6 +151,10 @@ TSR_DEV_FRAG void tsr_reduce(tsr_coop_t *coop, tsr_frag_t *frag, tsr_view_t view
 	typedef typename tsr_frag_t::value_t value_t;
 	if (!tsr_gpu_reduces(coop, view))
 		return;
+	if constexpr (TSR_PORT_NODES) { /* in a team of one node, that is the order of ranks */
+		tsr_gpu_reduce_nodes(coop, frag, view, at, op);
+		return;
+	}
 	const tsr_gpu_ranks_t from = {coop, op};
 	const tsr_gpu_target_t target = tsr_gpu_target(coop, view, at, tsr_rank(coop));
 	value_t *scratch = tsr_gpu_scratch<value_t>(coop);

@@ -33,7 +33,13 @@ TSR_DEV void tsr_gpu_raise(tsr_coop_t *coop, uint64_t *flag, uint64_t value, tsr
 {
 	uint64_t *theirs = tsr_gpu_heap_address(coop, tsr_port_global(flag), peer);
 	tsr_gpu_record_signal(coop, flag, value, peer);
-	if (op == TSR_SIGNAL_ADD)
+	if (tsr_gpu_is_far(coop, peer))
+		(void)tsr_gpu_far_word<uint64_t>(coop, TSR_GPU_ASK_UPDATE,
+						 op == TSR_SIGNAL_ADD ? TSR_GPU_OP_ADD
+								      : TSR_GPU_OP_STORE,
+						 flag, value, (uint64_t)0, tsr_gpu_releases<ORDER>,
+						 peer);
+	else if (op == TSR_SIGNAL_ADD)
 		(void)tsr_port_add<ORDER, TSR_SCOPE_SYSTEM>(theirs, value);
 	else
 		tsr_port_store<ORDER, TSR_SCOPE_SYSTEM>(theirs, value);
@@ -42,9 +48,10 @@ TSR_DEV void tsr_gpu_raise(tsr_coop_t *coop, uint64_t *flag, uint64_t value, tsr
 TSR_DEV void tsr_signal(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t value,
 			tsr_signal_op_t op, int peer)
 {
-	if (tsr_port_signal_later(coop, flag, value, op, peer))
+	const bool far = tsr_gpu_is_far(coop, peer);
+	if (!far && tsr_port_signal_later(coop, flag, value, op, peer))
 		return;
-	tsr_gpu_before<TSR_RELEASE, TSR_SCOPE_SYSTEM>(coop);
+	tsr_gpu_before<TSR_RELEASE, TSR_SCOPE_SYSTEM>(coop, far);
 	if (tsr_gpu_leads(coop) && tsr_gpu_accepts(coop, flag, sizeof *flag, peer))
 		tsr_gpu_raise<TSR_RELEASE>(coop, flag, value, op, peer);
 }

@@ -6,6 +6,7 @@
 #ifndef TESSERA_GPU_DEV_SUM_H
 #define TESSERA_GPU_DEV_SUM_H
 
+#include "gpu/dev/far.h"
 #include "gpu/dev/memory.h"
 #include "gpu/dev/record.h"
 
@@ -108,6 +109,39 @@ TSR_DEV void tsr_gpu_sum_row(const tsr_coop_t *coop, const tsr_gpu_summing_t &s,
 	tsr_gpu_sum_columns<D, 1>(coop, s, whole, cols);
 }
 
+TSR_DEV void tsr_gpu_sum_one(const tsr_coop_t *coop, const tsr_gpu_summing_t &s, int32_t dtype,
+			     int64_t cols)
+{
+	if (dtype == TSR_F32)
+		tsr_gpu_sum_row<tsr_gpu_f32>(coop, s, cols);
+	else if (dtype == TSR_F16)
+		tsr_gpu_sum_row<tsr_gpu_f16>(coop, s, cols);
+	else
+		tsr_gpu_sum_row<tsr_gpu_bf16>(coop, s, cols);
+}
+
+/** To a rank of another node: as many columns at a time as fit a room. */
+TSR_DEV void tsr_gpu_far_sum(tsr_coop_t *coop, const tsr_gpu_summing_t &s, tsr_view_t dst,
+			     int32_t dtype, int64_t cols, int to)
+{
+	enum { MOST = TSR_GPU_ROOM_BYTES / 4 };
+	const int64_t read = tsr_gpu_dtype_bytes(dtype), written = tsr_gpu_dtype_bytes(dst.dtype);
+	tsr_gpu_asking_t a = tsr_gpu_far_begin(coop);
+	TSR_GPU_NO_UNROLL
+	for (int64_t first = 0; first < cols && a.room; first += MOST) {
+		const int64_t some = cols - first < MOST ? cols - first : (int64_t)MOST;
+		tsr_gpu_summing_t part = s;
+		part.src += first * read;
+		part.dst = a.room;
+		tsr_gpu_sum_one(coop, part, dtype, some);
+		tsr_gpu_far_send(coop, &a,
+				 tsr_gpu_far_rows(coop, TSR_GPU_ASK_PUT,
+						  (char *)dst.data + first * written, 0,
+						  some * written, 1, to));
+	}
+	tsr_gpu_far_end(coop, a);
+}
+
 /** Whether rows of the view can be summed, or a sum stored there. Debug builds note a mistake. */
 TSR_DEV bool tsr_gpu_sums(const tsr_coop_t *coop, tsr_view_t view, int peer)
 {
@@ -173,12 +207,10 @@ TSR_DEV void tsr_sum_rows(tsr_coop_t *coop, tsr_view_t dst, tsr_view_t src, cons
 	s.src_rows = src.rows;
 	s.count = count;
 	s.dtype = dst.dtype;
-	if (src.dtype == TSR_F32)
-		tsr_gpu_sum_row<tsr_gpu_f32>(coop, s, cols);
-	else if (src.dtype == TSR_F16)
-		tsr_gpu_sum_row<tsr_gpu_f16>(coop, s, cols);
+	if (dst.space == TSR_SPACE_HEAP && tsr_gpu_is_far(coop, to))
+		tsr_gpu_far_sum(coop, s, dst, src.dtype, cols, to);
 	else
-		tsr_gpu_sum_row<tsr_gpu_bf16>(coop, s, cols);
+		tsr_gpu_sum_one(coop, s, src.dtype, cols);
 	tsr_gpu_record_read(coop, me,
 			    src.space == TSR_SPACE_HEAP
 				    ? (uint64_t)(tsr_gpu_chosen(coop, rows, count) * cols * read)

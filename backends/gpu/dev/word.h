@@ -63,10 +63,12 @@ TSR_DEV tsr_wait_result_t tsr_gpu_poll_word(const tsr_coop_t *coop,
 					    const tsr_gpu_word_wait<T> &wait, T *seen_out)
 {
 	T *theirs = tsr_gpu_peer_address(coop, wait.p, wait.peer);
+	const bool far = tsr_gpu_is_far(coop, wait.peer);
 	uint64_t begin = 0;
 	const uint64_t begun = tsr_gpu_record_now();
 	for (uint32_t polls = 1;; polls++) {
-		const T seen = tsr_port_load<TSR_RELAXED, SCOPE>(theirs);
+		const T seen = far ? tsr_gpu_far_load<T>(coop, wait.p, wait.peer)
+				   : tsr_port_load<TSR_RELAXED, SCOPE>(theirs);
 		if (tsr_gpu_compares(wait.cmp, seen, wait.value)) {
 			if constexpr (ORDER == TSR_ACQUIRE)
 				tsr_port_fence<TSR_ACQUIRE, SCOPE>();
@@ -78,7 +80,7 @@ TSR_DEV tsr_wait_result_t tsr_gpu_poll_word(const tsr_coop_t *coop,
 			tsr_port_rest(polls);
 		else
 			tsr_port_pause();
-		if (polls % tsr_gpu_polls<SCOPE>)
+		if (!far && polls % tsr_gpu_polls<SCOPE>)
 			continue;
 		const uint64_t now = tsr_port_clock();
 		if (!begin)

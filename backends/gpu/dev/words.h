@@ -102,23 +102,60 @@ TSR_DEV void tsr_gpu_put_rows(const tsr_coop_t *coop, const TO &to, const tsr_gp
 	}
 }
 
+TSR_GPU_CALLED void tsr_gpu_far_put_rows_seldom(tsr_coop_t *coop, const tsr_gpu_rows_t &r, int peer)
+{
+	tsr_gpu_one_place_t there;
+	tsr_gpu_asking_t a = tsr_gpu_far_begin(coop);
+	tsr_gpu_rows_t in_room = r;
+	in_room.words = (uint64_t *)a.room;
+	in_room.row_words = r.each;
+	if (a.room && r.count > 0) {
+		tsr_gpu_put_rows(coop, there, in_room);
+		tsr_gpu_far_put_words(coop, &a, r.words, (int64_t)r.row_words * 8, r.each,
+				      r.count / r.each, peer);
+	}
+	tsr_gpu_far_end(coop, a);
+}
+
+/** To a rank of another node. A call in one step has few words: a room has them all. */
+TSR_DEV void tsr_gpu_far_put_rows(tsr_coop_t *coop, const tsr_gpu_rows_t &r, int peer)
+{
+	tsr_coop_t seldom = tsr_gpu_seldom(coop);
+	tsr_gpu_far_put_rows_seldom(&seldom, r, peer);
+	tsr_gpu_seldom_end(coop, &seldom);
+}
+
+/** To one rank, wherever it is. */
+TSR_DEV void tsr_gpu_put_rows_to(tsr_coop_t *coop, tsr_gpu_rows_t r, int peer)
+{
+	tsr_gpu_one_place_t there;
+	if (tsr_gpu_is_far(coop, peer)) {
+		tsr_gpu_far_put_rows(coop, r, peer);
+		return;
+	}
+	r.words = tsr_gpu_heap_address(coop, r.words, peer);
+	tsr_gpu_put_rows(coop, there, r);
+}
+
 TSR_DEV void tsr_port_put_words(tsr_coop_t *coop, TSR_HEAP uint64_t *dst, int64_t row_words,
 				tsr_view_t src, uint32_t epoch, int peer)
 {
 	const int me = tsr_rank(coop);
 	const tsr_gpu_every_rank_t ranks = {coop->context, 0};
-	tsr_gpu_one_place_t there;
-	tsr_gpu_rows_t r = tsr_gpu_rows(src, dst, row_words, epoch);
+	const tsr_gpu_rows_t r = tsr_gpu_rows(src, dst, row_words, epoch);
 	tsr_port_settle(coop);
 	if (!tsr_gpu_accepts_rows(coop, r, src, peer == TSR_ANY_RANK ? me : peer))
 		return;
 	const uint64_t begun = tsr_gpu_record_now();
-	if (peer == TSR_ANY_RANK) {
+	if (peer == TSR_ANY_RANK && tsr_gpu_spans_nodes(coop)) {
+		TSR_GPU_NO_UNROLL
+		for (int i = 0; i < tsr_size(coop); i++)
+			tsr_gpu_put_rows_to(coop, r, tsr_peer(coop, i));
+	} else if (peer == TSR_ANY_RANK) {
 		tsr_gpu_put_rows(coop, ranks, r);
 		tsr_gpu_record_marked_all(coop, begun, dst, epoch, r.count);
 	} else {
-		r.words = tsr_gpu_heap_address(coop, r.words, peer);
-		tsr_gpu_put_rows(coop, there, r);
+		tsr_gpu_put_rows_to(coop, r, peer);
 		tsr_gpu_record_marked(coop, begun, dst, epoch, r.count, peer);
 	}
 }
@@ -232,6 +269,51 @@ template <typename D> struct tsr_gpu_summand {
 	};
 };
 
+/** Takes the words of one rank that hold a summand. False: one has not come. */
+template <typename D>
+TSR_DEV bool tsr_gpu_take_summand(tsr_gpu_row_taking_t *t, const tsr_gpu_rows_t &r,
+				  const tsr_gpu_row_word_t &first, int64_t at,
+				  typename tsr_gpu_summand<D>::bits *unit)
+{
+	TSR_GPU_UNROLL
+	for (int i = 0; i < tsr_gpu_summand<D>::words; i++)
+		if (!tsr_gpu_row_take(t, r.words, at + first.word + i, r.mark, &unit->word[i]))
+			return false;
+	return true;
+}
+
+/**
+ * What all ranks have, of which a thread has taken the words: in rank order, or
+ * in a team that spans nodes node by node.
+ */
+template <typename D>
+TSR_DEV bool tsr_gpu_take_sum(tsr_gpu_row_taking_t *t, const tsr_gpu_ranks_t &from,
+			      const tsr_gpu_rows_t &r, const tsr_gpu_row_word_t &first,
+			      int64_t apart,
+			      typename D::value_t (&sum)[tsr_gpu_summand<D>::elements])
+{
+	typedef typename D::value_t value_t;
+	typename tsr_gpu_summand<D>::bits unit;
+	value_t part[tsr_gpu_summand<D>::elements];
+	TSR_GPU_NO_UNROLL
+	for (int i = 0, members = 0, node = -1; i < tsr_size(from.coop); i++, members--) {
+		const int rank = tsr_gpu_by_nodes(from.coop, i, &members, &node);
+		if (!tsr_gpu_take_summand<D>(t, r, first, rank * apart, &unit))
+			return false;
+		TSR_GPU_UNROLL
+		for (int j = 0; j < tsr_gpu_summand<D>::elements; j++) {
+			const value_t x = tsr_gpu_decode<value_t, D>(unit.element[j]);
+			part[j] = members == tsr_gpu_members(from.coop, node)
+					  ? x
+					  : tsr_gpu_reduce(from.op, part[j], x);
+			if (members == 1)
+				sum[j] = node == 0 ? part[j]
+						   : tsr_gpu_reduce(from.op, sum[j], part[j]);
+		}
+	}
+	return true;
+}
+
 /**
  * Combines the elements of a thread's words of all ranks, in rank order, as they
  * come. False: one has not.
@@ -245,8 +327,10 @@ TSR_DEV bool tsr_gpu_combine_word(tsr_gpu_row_taking_t *t, const tsr_gpu_ranks_t
 	typedef typename D::value_t value_t;
 	value_t sum[summand_t::elements];
 	typename summand_t::bits unit;
+	if (TSR_PORT_NODES && !tsr_gpu_take_sum<D>(t, from, r, first, apart, sum))
+		return false;
 	TSR_GPU_NO_UNROLL
-	for (int rank = 0; rank < tsr_size(from.coop); rank++) {
+	for (int rank = 0; !TSR_PORT_NODES && rank < tsr_size(from.coop); rank++) {
 		TSR_GPU_UNROLL
 		for (int i = 0; i < summand_t::words; i++)
 			if (!tsr_gpu_row_take(t, r.words, rank * apart + first.word + i, r.mark,

@@ -326,7 +326,9 @@ TSR_DEV void tsr_port_attend(tsr_coop_t *coop, tsr_view_t q, tsr_view_t k, tsr_v
 	bool done = false;
 	tsr_gpu_meet(coop);
 	if constexpr (tsr_hip_attends<typename S::tile_t, TSR_HIP_SOLE_THREADS>)
-		if (coop->threads == TSR_HIP_SOLE_THREADS) {
+		/* it reads no rank of another node, and a gate may return one */
+		if (coop->threads == TSR_HIP_SOLE_THREADS &&
+		    (GATE == TSR_NO_KEYS_GATE || !tsr_gpu_spans_nodes(coop))) {
 			tsr_hip_attend<S, SPAN, GATE, START, EPILOGUE>(coop, a, tasks, ctx);
 			done = true;
 		}

@@ -542,12 +542,14 @@ TSR_DEV void tsr_hip_any_gemm(tsr_coop_t *coop, tsr_view_t a, tsr_view_t b, tsr_
 			      C *ctx)
 {
 	typedef typename F::tile_t tile_t;
+	/* those loops read no rank of another node, and a gate may return one */
+	const bool near = GATE == TSR_NO_GATE || !tsr_gpu_spans_nodes(coop);
 	if constexpr (tsr_hip_multiplies<tile_t, TSR_HIP_SOLE_THREADS>)
-		if (coop->threads == TSR_HIP_SOLE_THREADS)
+		if (near && coop->threads == TSR_HIP_SOLE_THREADS)
 			return tsr_hip_gemm<tsr_hip_product<tile_t, TSR_HIP_SOLE_THREADS>, F, ORDER,
 					    GATE, EPILOGUE>(coop, a, b, tasks, ctx);
 	if constexpr (tsr_hip_multiplies<tile_t, TSR_HIP_WAVE_THREADS>)
-		if (coop->threads == TSR_HIP_WAVE_THREADS)
+		if (near && coop->threads == TSR_HIP_WAVE_THREADS)
 			return tsr_hip_gemm<tsr_hip_product<tile_t, TSR_HIP_WAVE_THREADS>, F, ORDER,
 					    GATE, EPILOGUE>(coop, a, b, tasks, ctx);
 	tsr_gpu_gemm<F, ORDER, GATE, EPILOGUE>(coop, a, b, tasks, ctx);

@@ -116,6 +116,15 @@ TSR_DEV_FRAG void tsr_store_add(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
 	const tsr_gpu_target_t target = tsr_gpu_target(coop, view, at, peer);
 	const value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	tsr_port_settle(coop);
+	if (target.far) {
+		TSR_GPU_BY_ADDED(target.dtype, D,
+				 (tsr_gpu_far_add<D>(coop, target, frag,
+						     target.dtype == TSR_F32 ? TSR_GPU_WORD_F32
+						     : target.dtype == TSR_F16
+							     ? TSR_GPU_WORD_F16
+							     : TSR_GPU_WORD_BF16)))
+		return;
+	}
 	const uint64_t begun = tsr_gpu_record_now();
 	TSR_GPU_NO_UNROLL
 	for (int first = 0; first < tsr_frag_t::rows; first += tsr_frag_t::band) {

@@ -138,10 +138,10 @@ TSR_DEV void tsr_gpu_add_values(const tsr_coop_t *coop, S *state,
 	}
 }
 
-/** Adds the keys of a run, after its gate has returned the rank to read from. */
+/** Adds the keys of a run, from a rank of my node. */
 template <typename S>
-TSR_DEV void tsr_gpu_attend_run(tsr_coop_t *coop, S *state, const tsr_gpu_attention_t &a,
-				const tsr_span_t &run, int from)
+TSR_DEV void tsr_gpu_attend_near(tsr_coop_t *coop, S *state, const tsr_gpu_attention_t &a,
+				 const tsr_span_t &run, int from)
 {
 	typedef tsr_gpu_keys<typename S::tile_t> keys_t;
 	typedef typename keys_t::stored_t stored_t;
@@ -167,6 +167,38 @@ TSR_DEV void tsr_gpu_attend_run(tsr_coop_t *coop, S *state, const tsr_gpu_attent
 		tsr_gpu_add_values(coop, state, keys);
 		tsr_gpu_meet(coop);
 	}
+}
+
+/** The keys and values of a run of a rank of another node, in a room. */
+TSR_DEV tsr_gpu_asking_t tsr_gpu_far_keys(tsr_coop_t *coop, tsr_gpu_attention_t *a,
+					  const tsr_span_t &run, int cols, int from)
+{
+	const int64_t keys = run.k1 - run.k0;
+	tsr_pos_t at;
+	at.row = run.kv.row + run.k0;
+	at.col = run.kv.col;
+	tsr_port_settle(coop);
+	tsr_gpu_asking_t asking = tsr_gpu_far_begin(coop);
+	a->k = tsr_gpu_far_get_tile(coop, &asking, 0, a->k, at, keys, cols, from);
+	a->v = tsr_gpu_far_get_tile(coop, &asking, TSR_GPU_ROOM_BYTES / 2, a->v, at, keys, cols,
+				    from);
+	return asking;
+}
+
+/** The same, after its gate has returned the rank to read from, wherever that is. */
+template <typename S>
+TSR_DEV void tsr_gpu_attend_run(tsr_coop_t *coop, S *state, const tsr_gpu_attention_t &a,
+				const tsr_span_t &run, int from)
+{
+	const bool far = tsr_gpu_is_far(coop, from);
+	tsr_gpu_attention_t here = a;
+	tsr_gpu_asking_t asking = {-1, 0};
+	if (far)
+		asking = tsr_gpu_far_keys(coop, &here, run, (int)S::tile_t::N, from);
+	if (!far || asking.room)
+		tsr_gpu_attend_near(coop, state, here, run, far ? tsr_rank(coop) : from);
+	if (far)
+		tsr_gpu_far_end(coop, asking);
 }
 
 /**

@@ -201,6 +201,23 @@ TSR_DEV void tsr_gpu_stage_operand(tsr_coop_t *coop, V *stage, tsr_view_t view, 
 }
 
 /**
+ * Gets the operand's part of a chunk from a rank of another node into the room,
+ * `skip` bytes behind its begin. The view has it at the same coordinates.
+ */
+template <int EXTENT, bool ALONG>
+TSR_DEV tsr_view_t tsr_gpu_far_operand(tsr_coop_t *coop, tsr_gpu_asking_t *a, int64_t skip,
+				       tsr_view_t view, int64_t first, const tsr_part_t &chunk,
+				       int peer)
+{
+	tsr_pos_t at;
+	at.row = ALONG ? first : chunk.k0;
+	at.col = ALONG ? chunk.k0 : first;
+	const int64_t depth = chunk.k1 - chunk.k0;
+	return tsr_gpu_far_get_tile(coop, a, skip, view, at, ALONG ? EXTENT : depth,
+				    ALONG ? depth : EXTENT, peer);
+}
+
+/**
  * Adds the product of a chunk, after its gate has returned the ranks to read
  * from.
  */
@@ -226,6 +243,29 @@ TSR_DEV void tsr_gpu_gemm_chunk(tsr_coop_t *coop, F *acc, tsr_view_t a, tsr_view
 	}
 }
 
+/** The operands of a chunk: what is on another node, in a room. */
+template <typename T>
+TSR_DEV tsr_gpu_asking_t tsr_gpu_far_operands(tsr_coop_t *coop, tsr_view_t *a, tsr_view_t *b,
+					      const tsr_part_t &chunk, tsr_from_t *from)
+{
+	constexpr int64_t a_bytes = (int64_t)T::M * T::K * 8, b_bytes = (int64_t)T::N * T::K * 8;
+	static_assert(a_bytes + b_bytes <= TSR_GPU_ROOM_BYTES || !TSR_PORT_NODES,
+		      "operands of ranks on other nodes do not fit a request's room");
+	tsr_port_settle(coop);
+	tsr_gpu_asking_t asking = tsr_gpu_far_begin(coop);
+	if (asking.room && tsr_gpu_is_far(coop, from->a)) {
+		*a = tsr_gpu_far_operand<T::M, T::A_ALONG>(coop, &asking, 0, *a, chunk.at.row,
+							   chunk, from->a);
+		from->a = tsr_rank(coop);
+	}
+	if (asking.room && tsr_gpu_is_far(coop, from->b)) {
+		*b = tsr_gpu_far_operand<T::N, T::B_ALONG>(coop, &asking, a_bytes, *b, chunk.at.col,
+							   chunk, from->b);
+		from->b = tsr_rank(coop);
+	}
+	return asking;
+}
+
 TSR_DEV_FRAG void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_t a, tsr_view_t b,
 				    tsr_part_t part, tsr_gate_fn gate, const void *ctx)
 {
@@ -237,11 +277,22 @@ TSR_DEV_FRAG void tsr_gemm_mainloop(tsr_coop_t *coop, tsr_frag_t *acc, tsr_view_
 	TSR_GPU_NO_UNROLL
 	for (; chunk.k0 < end; chunk.k0 = chunk.k1) {
 		chunk.k1 = tsr_gpu_least(chunk.k0 + tsr_frag_t::tile_t::K, end);
-		const tsr_from_t from =
+		tsr_from_t from =
 			gate ? gate(coop, chunk, ctx) : tsr_from(tsr_rank(coop), tsr_rank(coop));
-		if (tsr_gpu_accepts_view(coop, a, from.a) &&
-		    tsr_gpu_accepts_view(coop, task_b, from.b))
-			tsr_gpu_gemm_chunk(coop, acc, a, task_b, chunk, from);
+		if (!tsr_gpu_accepts_view(coop, a, from.a) ||
+		    !tsr_gpu_accepts_view(coop, task_b, from.b))
+			continue;
+		const bool far = tsr_gpu_is_far(coop, from.a) || tsr_gpu_is_far(coop, from.b);
+		tsr_gpu_asking_t asking = {-1, 0};
+		tsr_view_t here_a = a, here_b = task_b;
+		if (far)
+			asking = tsr_gpu_far_operands<typename tsr_frag_t::tile_t>(coop, &here_a,
+										   &here_b, chunk,
+										   &from);
+		if (!far || asking.room)
+			tsr_gpu_gemm_chunk(coop, acc, here_a, here_b, chunk, from);
+		if (far)
+			tsr_gpu_far_end(coop, asking);
 	}
 	tsr_gpu_record_produced(coop,
 				tsr_gpu_operand_bytes<typename tsr_frag_t::tile_t>(end - part.k0));

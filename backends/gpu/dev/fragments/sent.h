@@ -132,6 +132,26 @@ TSR_DEV bool tsr_gpu_sends_to(const tsr_coop_t *coop, const TSR_HEAP void *memor
 	return tsr_gpu_accepts(coop, memory, bytes, peer);
 }
 
+/** To a rank of another node. */
+template <typename F>
+TSR_DEV void tsr_gpu_far_send_frag(tsr_coop_t *coop, TSR_HEAP void *memory, const F *frag,
+				   tsr_dtype_t as, int peer)
+{
+	const int64_t bytes =
+		TSR_GPU_SENT_HEADER_BYTES + (int64_t)F::elements * (as == TSR_F32 ? 4 : 2);
+	tsr_gpu_asking_t a = tsr_gpu_far_begin(coop);
+	if (a.room) {
+		tsr_gpu_send_header<F>(coop, a.room, as);
+		TSR_GPU_BY_ADDED(as, D,
+				 (tsr_gpu_send_as<D>(coop, a.room + TSR_GPU_SENT_HEADER_BYTES,
+						     frag)))
+		tsr_gpu_far_send(coop, &a,
+				 tsr_gpu_far_rows(coop, TSR_GPU_ASK_PUT, memory, bytes, bytes, 1,
+						  peer));
+	}
+	tsr_gpu_far_end(coop, a);
+}
+
 TSR_DEV_FRAG void tsr_frag_send(tsr_coop_t *coop, TSR_HEAP void *memory, const tsr_frag_t *frag,
 				tsr_dtype_t as, int peer)
 {
@@ -139,6 +159,10 @@ TSR_DEV_FRAG void tsr_frag_send(tsr_coop_t *coop, TSR_HEAP void *memory, const t
 	if (!tsr_gpu_sends_to<tsr_frag_t>(coop, memory, as, peer))
 		return;
 	const int element_bytes = as == TSR_F32 ? 4 : 2;
+	if (tsr_gpu_is_far(coop, peer)) {
+		tsr_gpu_far_send_frag(coop, memory, frag, as, peer);
+		return;
+	}
 	char *slot = tsr_gpu_heap_address(coop, tsr_port_global((char *)memory), peer);
 	char *to = slot + TSR_GPU_SENT_HEADER_BYTES,
 	     *staged = tsr_port_stage<tsr_frag_t>(coop, peer);

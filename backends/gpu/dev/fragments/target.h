@@ -2,6 +2,7 @@
 #ifndef TESSERA_GPU_DEV_FRAGMENTS_TARGET_H
 #define TESSERA_GPU_DEV_FRAGMENTS_TARGET_H
 
+#include "gpu/dev/far.h"
 #include "gpu/dev/fragments/frag.h"
 #include "gpu/dev/memory.h"
 #include "gpu/dev/record.h"
@@ -21,6 +22,7 @@ typedef struct tsr_gpu_target {
 	tsr_pos_t at;
 	int32_t dtype, space;
 	int32_t remote; /* the peer's distance behind my rank; 0: my own memory */
+	bool far;       /* the peer is on another node: `data` is no address */
 	char *mine;     /* what `data` would be in my own memory */
 	tsr_mask_fn mask;
 	const void *ctx;
@@ -46,6 +48,7 @@ TSR_DEV tsr_gpu_target_t tsr_gpu_target(const tsr_coop_t *coop, tsr_view_t view,
 	target.dtype = view.dtype;
 	target.space = view.space;
 	target.remote = tsr_gpu_ranks_after(coop, peer);
+	target.far = view.space != TSR_SPACE_SHARED && tsr_gpu_is_far(coop, peer);
 	target.mine = tsr_gpu_view_address(coop, view, tsr_rank(coop));
 	target.mask = 0;
 	target.ctx = 0;

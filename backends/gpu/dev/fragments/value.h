@@ -69,12 +69,11 @@ TSR_DEV void tsr_gpu_band_load(const tsr_coop_t *coop, const tsr_gpu_target_t &t
 
 #include TSR_PORT_OUTGOING
 
+/** Stores the tile by the threads' own stores. */
 template <int HINT, typename F>
-TSR_DEV void tsr_gpu_store_tile(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+TSR_DEV void tsr_gpu_store_here(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
 	typedef typename F::value_t value_t;
-	if (HINT == TSR_HINT_NONE && tsr_port_store_frag(coop, target, frag))
-		return;
 	tsr_port_settle(coop);
 	/* A link carries whole lines twice as fast as the few bytes of a row that neighbouring
 	 * threads have: a block's tile passes through the scratch memory. A worker stores its own
@@ -102,22 +101,10 @@ TSR_DEV void tsr_gpu_store_tile(tsr_coop_t *coop, const tsr_gpu_target_t &target
 	tsr_gpu_meet(coop); /* the coop's next call finds everything stored */
 }
 
-/** What others send is recorded by them. */
 template <int HINT, typename F>
-TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
-{
-	const uint64_t begun = tsr_gpu_record_now();
-	const uint32_t posted = coop->posted;
-	tsr_gpu_store_tile<HINT>(coop, target, frag);
-	tsr_gpu_record_stored<F>(coop, begun, posted, target);
-}
-
-template <int HINT, typename F>
-TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
+TSR_DEV void tsr_gpu_load_here(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
 {
 	typedef typename F::value_t value_t;
-	tsr_port_settle(coop);
-	tsr_gpu_record_loaded<F>(coop, target);
 	value_t *scratch = tsr_gpu_scratch<value_t>(coop);
 	tsr_gpu_frag_changes(coop, frag);
 	if (tsr_gpu_load_directly(coop, target, frag))
@@ -132,6 +119,44 @@ TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop, const tsr_gpu_target_t &target,
 		tsr_gpu_frag_take(coop, frag, first);
 		tsr_gpu_meet_shared(coop);
 	}
+}
+
+#include "gpu/dev/fragments/far.h"
+
+template <int HINT, typename F>
+TSR_DEV void tsr_gpu_store_tile(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+{
+	tsr_gpu_asking_t a = {-1, 0};
+	if (HINT == TSR_HINT_NONE && !target.far && tsr_port_store_frag(coop, target, frag))
+		return;
+	const tsr_gpu_target_t here = tsr_gpu_far_store<F>(coop, target, &a);
+	if (!target.far || a.room)
+		tsr_gpu_store_here<HINT>(coop, here, frag);
+	if (target.far)
+		tsr_gpu_far_stored<F>(coop, target, &a);
+}
+
+/** What others send is recorded by them. */
+template <int HINT, typename F>
+TSR_DEV void tsr_gpu_store_to(tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
+{
+	const uint64_t begun = tsr_gpu_record_now();
+	const uint32_t posted = coop->posted;
+	tsr_gpu_store_tile<HINT>(coop, target, frag);
+	tsr_gpu_record_stored<F>(coop, begun, posted, target);
+}
+
+template <int HINT, typename F>
+TSR_DEV void tsr_gpu_load_from(tsr_coop_t *coop, const tsr_gpu_target_t &target, F *frag)
+{
+	tsr_port_settle(coop);
+	tsr_gpu_record_loaded<F>(coop, target);
+	tsr_gpu_asking_t a = {-1, 0};
+	const tsr_gpu_target_t here = tsr_gpu_far_load<F>(coop, target, &a);
+	if (!target.far || a.room)
+		tsr_gpu_load_here<HINT>(coop, here, frag);
+	if (target.far)
+		tsr_gpu_far_end(coop, a);
 }
 
 /* ---- dev/value.h */
@@ -214,7 +239,9 @@ TSR_DEV void tsr_gpu_put_tile(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at, i
 	const tsr_coop_t seldom = tsr_gpu_seldom(coop);
 	tsr_port_settle(coop);
 	const uint64_t begun = tsr_gpu_record_now();
-	if (job.rows > 0 && job.row_bytes > 0)
+	if (tsr_gpu_spans_nodes(coop))
+		tsr_gpu_put_to_each(coop, job);
+	else if (job.rows > 0 && job.row_bytes > 0)
 		tsr_gpu_copy_rows<true>(&seldom, tsr_gpu_every_rank(coop, job), job);
 	tsr_gpu_record_written_all(coop, begun, 1, (uint64_t)(job.rows * job.row_bytes));
 	tsr_gpu_meet(coop); /* the coop's next call finds everything stored */
@@ -226,7 +253,7 @@ TSR_DEV_FRAG void tsr_store_all(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
 	if (!tsr_gpu_accepts_view(coop, view, tsr_rank(coop)))
 		return;
 	tsr_store(coop, view, at, frag, tsr_rank(coop));
-	if (tsr_size(coop) > 1 && !tsr_port_send_stored(coop))
+	if (tsr_size(coop) > 1 && (tsr_gpu_spans_nodes(coop) || !tsr_port_send_stored(coop)))
 		tsr_gpu_put_tile(coop, view, at, tsr_frag_t::rows, tsr_frag_t::cols);
 }
 
