@@ -123,6 +123,14 @@ static int stream_create(tsr_device_t *device, void **stream_out)
 	return (int)device->cu.stream_create((CUstream *)stream_out, CU_STREAM_NON_BLOCKING);
 }
 
+static int stream_create_first(tsr_device_t *device, void **stream_out)
+{
+	int least = 0, greatest = 0;
+	(void)device->cu.stream_priorities(&least, &greatest);
+	return (int)device->cu.stream_create_at((CUstream *)stream_out, CU_STREAM_NON_BLOCKING,
+						greatest);
+}
+
 static int stream_destroy(tsr_device_t *device, void *stream)
 {
 	return (int)device->cu.stream_destroy(stream);
@@ -185,6 +193,7 @@ const tsr_gpu_calls_t tsr_cuda_calls = {
 	.module_function = module_function,
 	.launch = launch,
 	.stream_create = stream_create,
+	.stream_create_first = stream_create_first,
 	.stream_destroy = stream_destroy,
 	.stream_query = stream_query,
 	.stream_sync = stream_sync,

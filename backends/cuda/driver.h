@@ -63,6 +63,8 @@
 	X(address_range, cuMemGetAddressRange)                    \
 	X(pointer_attribute, cuPointerGetAttribute)               \
 	X(stream_create, cuStreamCreate)                          \
+	X(stream_create_at, cuStreamCreateWithPriority)           \
+	X(stream_priorities, cuCtxGetStreamPriorityRange)         \
 	X(stream_destroy, cuStreamDestroy)                        \
 	X(stream_query, cuStreamQuery)                            \
 	X(stream_sync, cuStreamSynchronize)                       \

@@ -25,6 +25,10 @@ static tsr_status_t no_room(const tsr_device_t *device)
 				 "tsr_window_register: heaps that are shared by "
 				 "TESSERA_CUDA_HEAP=%s have no windows; set TESSERA_CUDA_HEAP=vmm",
 				 device->sharing->name);
+	if (tsr_gpu_spans_nodes(&device->gpu))
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "tsr_window_register: worlds of GPUs over several nodes have no "
+				 "windows; copy to the heap");
 	return tsr_error(TSR_ERR_UNSUPPORTED,
 			 "tsr_window_register: the driver gave some rank no addresses for windows "
 			 "behind its heap; raise the limit of address space (ulimit -v)");

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdio.h>
 
+#include "gpu/far/nodes.h"
 #include "gpu/gpu.h"
 #include "src/base/error.h"
 #include "src/base/os/clock.h"
@@ -135,5 +136,7 @@ tsr_status_t tsr_gpu_wait(tsr_device_t *device, void *stream, void *event, uint6
 	const char *trouble =
 		code == TSR_GPU_SUCCESS ? NULL : gpu->vendor->calls->text(device, code, text);
 	tsr_gpu_leave(device, before);
+	if (code == TSR_GPU_SUCCESS)
+		tsr_gpu_far_flush(gpu);
 	return verdict(gpu, serial, trouble);
 }

@@ -49,6 +49,8 @@ typedef struct tsr_gpu_calls {
 		      int shared_bytes, void *stream, void **parameters);
 
 	int (*stream_create)(tsr_device_t *device, void **stream_out);
+	/** The same; its kernels begin before those of other streams that wait for room. */
+	int (*stream_create_first)(tsr_device_t *device, void **stream_out);
 	int (*stream_destroy)(tsr_device_t *device, void *stream);
 	/**
 	 * Whether the stream's work has ended; all that it has stored is then visible to

@@ -14,9 +14,12 @@ enum { PORT_SHARED_BYTES = TSR_GPU_MAX_WORKERS * TSR_GPU_SCRATCH_BYTES + 2048 };
 
 void tsr_gpu_props_fill(tsr_gpu_t *gpu)
 {
-	/* One block a multiprocessor is what every kernel that can be launched at all has. */
-	gpu->props.resident_blocks = gpu->sms;
-	gpu->props.parallel_blocks = gpu->sms;
+	/* One block a multiprocessor is what every kernel that can be launched at all has. In a
+	 * world over several nodes one multiprocessor is left to the kernel that serves the ranks
+	 * of other nodes, which kernels wait for (far/serve.c). */
+	const int blocks = gpu->sms - tsr_gpu_spans_nodes(gpu);
+	gpu->props.resident_blocks = blocks;
+	gpu->props.parallel_blocks = blocks;
 	gpu->props.workers_per_block = TSR_GPU_MAX_WORKERS;
 	gpu->props.shared_bytes = gpu->block_shared_bytes - PORT_SHARED_BYTES;
 }
@@ -133,8 +136,10 @@ void tsr_gpu_context_map(tsr_gpu_t *gpu, int count)
 {
 	gpu->launch.heap = count > 0 ? gpu->base[gpu->host->rank] : NULL;
 	for (int r = 0; r < TSR_MAX_RANKS; r++)
-		gpu->peer_offset[r] =
-			r < count ? (intptr_t)gpu->base[r] - (intptr_t)gpu->launch.heap : 0;
+		gpu->peer_offset[r] = r >= count ? 0
+				      : tsr_host_is_far(gpu->host, r)
+					      ? TSR_GPU_FAR_OFFSET
+					      : (intptr_t)gpu->base[r] - (intptr_t)gpu->launch.heap;
 }
 
 void tsr_gpu_stream_add(tsr_gpu_t *gpu, tsr_gpu_track_t *track, const tsr_device_team_t *team)

@@ -23,6 +23,13 @@ typedef struct tsr_gpu_page {
 	_Alignas(128) tsr_gpu_note_t notes[TSR_GPU_NOTES];
 } tsr_gpu_page_t;
 
+/** The forms in which a unit may be compiled: each is an image of its own. */
+typedef enum tsr_gpu_form {
+	TSR_GPU_PLAIN,
+	TSR_GPU_RECORDED, /* keeps the record of a run */
+	TSR_GPU_NODES     /* reaches ranks of other nodes */
+} tsr_gpu_form_t;
+
 /** A kernel on the device. */
 typedef struct tsr_gpu_function {
 	const tsr_kernel_t *kernel;
@@ -32,7 +39,7 @@ typedef struct tsr_gpu_function {
 	int dynamic_bytes; /* the kernel's own part, and additional memory of its main loop */
 	int local_bytes;   /* for each thread */
 	int blocks_per_sm; /* blocks that can be resident; 0 if a block does not fit */
-	bool recorded;     /* it keeps the record of a run */
+	tsr_gpu_form_t form;
 } tsr_gpu_function_t;
 
 /** The device code of one translation unit. */
@@ -40,7 +47,7 @@ typedef struct tsr_gpu_module {
 	struct tsr_gpu_module *next;
 	const tsr_image_t *image;
 	void *module; /* the vendor's */
-	bool recorded;
+	tsr_gpu_form_t form;
 	int count;
 	tsr_gpu_function_t function[];
 } tsr_gpu_module_t;
@@ -101,7 +108,8 @@ typedef struct tsr_gpu_vendor {
  */
 struct tsr_device_team {
 	const tsr_host_team_t *host;
-	/* device memory for as many ranks as the world has: tsr_gpu_context_t.peer_offset */
+	/* device memory for as many ranks as the world has: tsr_gpu_context_t.peer_offset, and
+	 * behind it .nodes */
 	int64_t *peer_offset;
 	struct tsr_device_team *next;
 };
@@ -176,6 +184,7 @@ typedef struct tsr_gpu {
 	uint32_t launches;
 	bool reported[TSR_GPU_NOTES];
 	struct tsr_gpu_recording *recording; /* record.h; null: nothing was ever recorded */
+	struct tsr_gpu_nodes *nodes;         /* far/nodes.h; null: the world is one node */
 	bool dead; /* a kernel has crashed, so the driver refuses everything */
 } tsr_gpu_t;
 
@@ -201,6 +210,15 @@ tsr_status_t tsr_gpu_device_properties(tsr_device_t *device, tsr_device_props_t 
  * Fills in the properties that any GPU has, from sms and block_shared_bytes.
  */
 void tsr_gpu_props_fill(tsr_gpu_t *gpu);
+
+/** Whether the world has ranks on other nodes. */
+static inline bool tsr_gpu_spans_nodes(const tsr_gpu_t *gpu)
+{
+	bool spans = false;
+	for (int r = 0; r < gpu->host->size; r++)
+		spans |= tsr_host_is_far(gpu->host, r);
+	return spans;
+}
 
 /**
  * Stores where every rank's heap is for this device; with 0 ranks, that none is
@@ -262,17 +280,18 @@ void tsr_gpu_entry_name(const tsr_kernel_t *kernel, char name_out[TSR_GPU_ENTRY_
 int tsr_gpu_dynamic_bytes(const tsr_gpu_t *gpu, const tsr_gpu_function_t *function);
 
 /**
- * The name of a unit in its image whose kernels keep the record of a run: the
- * unit's own name, and this.
+ * The name of a unit in its image of another form: the unit's own name, and
+ * this.
  */
 #define TSR_IMAGE_RECORDED ":recorded"
+#define TSR_IMAGE_NODES ":nodes"
 
 /**
- * With the lock: finds a kernel; loads its unit if necessary. `recorded`: the
- * kernel that keeps a record. Errors: TSR_ERR_UNSUPPORTED, and those of load.
+ * With the lock: finds a kernel in one form; loads its unit if necessary.
+ * Errors: TSR_ERR_UNSUPPORTED, and those of load.
  */
 tsr_status_t tsr_gpu_function(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_kernel_t *kernel,
-			      bool recorded, const tsr_gpu_function_t **function_out);
+			      tsr_gpu_form_t form, const tsr_gpu_function_t **function_out);
 
 /** Whether there is code that keeps a record, for this device. */
 bool tsr_gpu_keeps_record(const tsr_gpu_t *gpu, const tsr_device_t *device,
@@ -359,5 +378,8 @@ tsr_status_t tsr_gpu_tail_check(tsr_device_t *device, const tsr_heap_export_t *p
 const tsr_image_t *tsr_gpu_check_image_at(int index);
 #define TSR_GPU_CHECK_ENTRY "tsr_gpu_check"
 #define TSR_GPU_CLOCK_ENTRY "tsr_gpu_clock" /* of the same code: clock.c */
+#define TSR_GPU_SERVE_ENTRY "tsr_gpu_serve" /* far/serve.c */
+#define TSR_GPU_CARRY_ENTRY "tsr_gpu_carry" /* far/carry.c */
+#define TSR_GPU_STACK_ENTRY "tsr_gpu_stack" /* far/nodes.c */
 
 #endif

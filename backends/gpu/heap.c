@@ -1,6 +1,7 @@
 /* The heap: made, mapped and checked; and the host's copies. */
 #include <unistd.h>
 
+#include "gpu/far/nodes.h"
 #include "gpu/gpu.h"
 #include "src/base/error.h"
 
@@ -67,6 +68,8 @@ static tsr_status_t map_rank(tsr_device_t *device, const tsr_heap_export_t *peer
 {
 	const tsr_gpu_t *gpu = tsr_gpu_of(device);
 	tsr_status_t status = check_agrees(gpu, peer, rank);
+	if (status == TSR_OK && tsr_host_is_far(gpu->host, rank))
+		return tsr_gpu_far_reserve(device, rank);
 	if (status == TSR_OK && rank != gpu->host->rank)
 		status = gpu->vendor->heap_open(device, peer, rank);
 	if (status == TSR_OK)
@@ -84,7 +87,7 @@ static tsr_status_t heap_map(tsr_device_t *device, const tsr_heap_export_t *expo
 		return status;
 	for (int r = 0; r < count && status == TSR_OK; r++)
 		status = map_rank(device, &exports[r], r);
-	if (status == TSR_OK)
+	if (status == TSR_OK && !tsr_gpu_spans_nodes(gpu)) /* else windows have no room */
 		status = tsr_gpu_windows_make(device, exports, count);
 	tsr_gpu_leave(device, before);
 	if (status != TSR_OK)
@@ -102,8 +105,12 @@ static void heap_unmap(tsr_device_t *device)
 	if (tsr_gpu_enter(device, &before) != TSR_OK)
 		return;
 	tsr_gpu_windows_drop(device);
+	tsr_gpu_nodes_drop(device);
 	for (int r = 0; r < TSR_MAX_RANKS; r++)
-		gpu->vendor->heap_close(device, r);
+		if (r < gpu->host->size && tsr_host_is_far(gpu->host, r))
+			tsr_gpu_far_release(device, r);
+		else
+			gpu->vendor->heap_close(device, r);
 	tsr_gpu_leave(device, before);
 	tsr_gpu_context_map(gpu, 0);
 	gpu->launch.heap_bytes = 0;
@@ -153,4 +160,6 @@ const tsr_heap_ops_t tsr_gpu_heap_ops = {
 	.write = heap_write,
 	.read = heap_read,
 	.fill = heap_fill,
+	.serve = tsr_gpu_nodes_serve,
+	.leave_net = tsr_gpu_couriers_stop,
 };

@@ -58,12 +58,13 @@ static tsr_status_t group_check(const tsr_gpu_t *gpu, const tsr_device_launch_t 
 						 launches[j].kernel->name,
 						 launches[i].kernel->name);
 	}
-	if (blocks > (long)gpu->sms * least)
+	if (blocks > (long)gpu->props.resident_blocks * least)
 		return tsr_error(TSR_ERR_RESIDENCY,
 				 "the group has %ld blocks, and %ld can be resident together: %d "
-				 "on each of the %d multiprocessors; "
+				 "on each of %d multiprocessors; "
 				 "launch fewer blocks",
-				 blocks, (long)gpu->sms * least, least, gpu->sms);
+				 blocks, (long)gpu->props.resident_blocks * least, least,
+				 (int)gpu->props.resident_blocks);
 	return TSR_OK;
 }
 
@@ -74,6 +75,7 @@ tsr_gpu_context_t tsr_gpu_launch_number(tsr_gpu_t *gpu, const tsr_gpu_track_t *t
 	context.rank = track->team->host->rank;
 	context.size = track->team->host->size;
 	context.peer_offset = track->team->peer_offset;
+	context.nodes = (const int32_t *)(track->team->peer_offset + gpu->host->size);
 	const uint32_t number = ++gpu->launches;
 	context.blocks = launch->blocks;
 	context.launch = number;
@@ -132,6 +134,15 @@ static tsr_status_t start_group(tsr_gpu_t *gpu, tsr_device_t *device,
 	return TSR_OK;
 }
 
+/** The form in which a kernel is launched now. */
+static tsr_gpu_form_t form_of(const tsr_gpu_t *gpu, const tsr_device_t *device,
+			      const tsr_kernel_t *kernel)
+{
+	if (gpu->nodes)
+		return TSR_GPU_NODES;
+	return tsr_gpu_records(gpu, device, kernel) ? TSR_GPU_RECORDED : TSR_GPU_PLAIN;
+}
+
 /** With the lock: all or nothing where `together`. */
 static tsr_status_t launch_all(tsr_gpu_t *gpu, tsr_device_t *device,
 			       const tsr_device_launch_t *launches,
@@ -140,8 +151,7 @@ static tsr_status_t launch_all(tsr_gpu_t *gpu, tsr_device_t *device,
 	tsr_status_t status = TSR_OK;
 	for (int i = 0; i < count && status == TSR_OK; i++)
 		status = tsr_gpu_function(gpu, device, launches[i].kernel,
-					  tsr_gpu_records(gpu, device, launches[i].kernel),
-					  &functions[i]);
+					  form_of(gpu, device, launches[i].kernel), &functions[i]);
 	if (status == TSR_OK && together)
 		status = group_check(gpu, launches, functions, count);
 	if (status == TSR_OK && together)

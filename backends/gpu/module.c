@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/far/kernels.h"
 #include "gpu/gpu.h"
 #include "src/base/error.h"
 
@@ -13,21 +14,24 @@ void tsr_gpu_entry_name(const tsr_kernel_t *kernel, char name_out[TSR_GPU_ENTRY_
 		 variant ? "__" : "", kernel->variant);
 }
 
-/** Whether the image is of the kernel's unit; `recorded`: as it keeps a record. */
-static bool is_of_unit(const tsr_image_t *image, const tsr_kernel_t *kernel, bool recorded)
+/** Whether the image is of the kernel's unit, in this form. */
+static bool is_of_unit(const tsr_image_t *image, const tsr_kernel_t *kernel, tsr_gpu_form_t form)
 {
+	static const char *const names[] = {[TSR_GPU_PLAIN] = "",
+					    [TSR_GPU_RECORDED] = TSR_IMAGE_RECORDED,
+					    [TSR_GPU_NODES] = TSR_IMAGE_NODES};
 	const size_t length = strlen(kernel->unit);
 	return strncmp(image->unit, kernel->unit, length) == 0 &&
-	       strcmp(image->unit + length, recorded ? TSR_IMAGE_RECORDED : "") == 0;
+	       strcmp(image->unit + length, names[form]) == 0;
 }
 
-/** The image of the kernel's unit that keeps a record here; null: there is none. */
-static const tsr_image_t *recorded_image(const tsr_gpu_t *gpu, const tsr_device_t *device,
-					 const tsr_kernel_t *kernel)
+/** The image of the kernel's unit in this form that runs here; null: there is none. */
+static const tsr_image_t *image_of(const tsr_gpu_t *gpu, const tsr_device_t *device,
+				   const tsr_kernel_t *kernel, tsr_gpu_form_t form)
 {
 	const tsr_image_t *image;
 	for (int i = 0; (image = tsr_image_at(i)) != NULL; i++)
-		if (is_of_unit(image, kernel, true) && gpu->vendor->runs(device, image))
+		if (is_of_unit(image, kernel, form) && gpu->vendor->runs(device, image))
 			return image;
 	return NULL;
 }
@@ -35,25 +39,24 @@ static const tsr_image_t *recorded_image(const tsr_gpu_t *gpu, const tsr_device_
 bool tsr_gpu_keeps_record(const tsr_gpu_t *gpu, const tsr_device_t *device,
 			  const tsr_kernel_t *kernel)
 {
-	return recorded_image(gpu, device, kernel) != NULL;
+	return image_of(gpu, device, kernel, TSR_GPU_RECORDED) != NULL;
 }
 
-/** The image of the kernel's unit that runs here. */
-static tsr_status_t find_image(const tsr_gpu_t *gpu, const tsr_device_t *device,
-			       const tsr_kernel_t *kernel, const tsr_image_t **image_out)
+/** Why there is no image: what is there instead. */
+static tsr_status_t no_image(const tsr_gpu_t *gpu, const tsr_device_t *device,
+			     const tsr_kernel_t *kernel, tsr_gpu_form_t form)
 {
 	const char *backend = gpu->vendor->name;
 	const tsr_image_t *image, *other = NULL;
-	for (int i = 0; (image = tsr_image_at(i)) != NULL; i++) {
-		if (!is_of_unit(image, kernel, false))
-			continue;
-		if (gpu->vendor->runs(device, image)) {
-			*image_out = image;
-			return TSR_OK;
-		}
-		if (strcmp(image->backend, backend) == 0)
+	for (int i = 0; (image = tsr_image_at(i)) != NULL; i++)
+		if (is_of_unit(image, kernel, TSR_GPU_PLAIN) &&
+		    strcmp(image->backend, backend) == 0)
 			other = image;
-	}
+	if (form == TSR_GPU_NODES && other && image_of(gpu, device, kernel, TSR_GPU_PLAIN))
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "kernel %s has no code for worlds over several nodes: build %s by "
+				 "tessera cc --nodes, or the library by scons nodes=yes",
+				 kernel->name, kernel->unit);
 	if (other)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
 				 "kernel %s has code for %s, and the GPU is %s: build %s for it",
@@ -75,7 +78,7 @@ static int count_kernels(const char *unit)
 }
 
 static tsr_status_t load(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_image_t *image,
-			 const char *unit, bool recorded, tsr_gpu_module_t **module_out)
+			 const char *unit, tsr_gpu_form_t form, tsr_gpu_module_t **module_out)
 {
 	const tsr_kernel_t *kernel;
 	tsr_gpu_module_t *m =
@@ -84,11 +87,11 @@ static tsr_status_t load(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_image_t
 		return tsr_error(TSR_ERR_NO_MEMORY,
 				 "no host memory for the kernels of %s; free some", image->unit);
 	m->image = image;
-	m->recorded = recorded;
+	m->form = form;
 	for (int i = 0; (kernel = tsr_kernel_at(i)) != NULL; i++)
 		if (strcmp(kernel->unit, unit) == 0)
 			m->function[m->count++] =
-				(tsr_gpu_function_t){.kernel = kernel, .recorded = recorded};
+				(tsr_gpu_function_t){.kernel = kernel, .form = form};
 	const tsr_status_t status = gpu->vendor->load(device, m);
 	if (status != TSR_OK) {
 		free(m);
@@ -158,6 +161,12 @@ static tsr_status_t check_function(const tsr_gpu_t *gpu, const tsr_gpu_function_
 				 kernel->name, TSR_SIZE(kernel->shared_bytes),
 				 TSR_SIZE((size_t)LOOP_LEAST_BYTES),
 				 TSR_SIZE(gpu->block_shared_bytes));
+	if (f->form == TSR_GPU_NODES && f->local_bytes > TSR_GPU_STACK_BYTES)
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "kernel %s has %d bytes of local memory a thread, and kernels of "
+				 "worlds over several nodes have at most %d: use smaller tiles or "
+				 "locals",
+				 kernel->name, f->local_bytes, (int)TSR_GPU_STACK_BYTES);
 	if (f->blocks_per_sm < 1)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
 				 "a block of kernel %s (%d threads) does not fit a multiprocessor "
@@ -167,17 +176,16 @@ static tsr_status_t check_function(const tsr_gpu_t *gpu, const tsr_gpu_function_
 }
 
 tsr_status_t tsr_gpu_function(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_kernel_t *kernel,
-			      bool recorded, const tsr_gpu_function_t **function_out)
+			      tsr_gpu_form_t form, const tsr_gpu_function_t **function_out)
 {
 	const tsr_gpu_function_t *f = NULL;
 	for (const tsr_gpu_module_t *m = gpu->modules; m && !f; m = m->next)
-		f = m->recorded == recorded ? function_in(m, kernel) : NULL;
+		f = m->form == form ? function_in(m, kernel) : NULL;
 	if (!f) {
-		const tsr_image_t *image = recorded ? recorded_image(gpu, device, kernel) : NULL;
+		const tsr_image_t *image = image_of(gpu, device, kernel, form);
 		tsr_gpu_module_t *m = NULL;
-		tsr_status_t status = image ? TSR_OK : find_image(gpu, device, kernel, &image);
-		if (status == TSR_OK)
-			status = load(gpu, device, image, kernel->unit, recorded, &m);
+		const tsr_status_t status = image ? load(gpu, device, image, kernel->unit, form, &m)
+						  : no_image(gpu, device, kernel, form);
 		if (status != TSR_OK)
 			return status;
 		f = function_in(m, kernel);

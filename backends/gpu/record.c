@@ -118,7 +118,7 @@ tsr_status_t tsr_gpu_record_launch(tsr_gpu_t *gpu, const tsr_device_launch_t *l,
 	if (!r || !r->on)
 		return TSR_OK;
 	const int each = (f->threads + TSR_GPU_LANE_THREADS - 1) / TSR_GPU_LANE_THREADS;
-	const size_t lanes = f->recorded ? (size_t)l->blocks * (size_t)each : 0;
+	const size_t lanes = f->form == TSR_GPU_RECORDED ? (size_t)l->blocks * (size_t)each : 0;
 	if (lanes > TSR_GPU_LANES - r->lanes_used)
 		return is_full(gpu);
 	tsr_gpu_recorded_t *launch = add(r, l->stream);
@@ -126,7 +126,7 @@ tsr_status_t tsr_gpu_record_launch(tsr_gpu_t *gpu, const tsr_device_launch_t *l,
 		return is_full(gpu);
 	launch->kernel = l->kernel;
 	launch->blocks = l->blocks;
-	if (!f->recorded) {
+	if (f->form != TSR_GPU_RECORDED) {
 		r->unrecorded = l->kernel;
 		return TSR_OK;
 	}
@@ -205,6 +205,10 @@ static tsr_status_t record_start(tsr_device_t *device)
 {
 	tsr_gpu_t *gpu = tsr_gpu_of(device);
 	int before;
+	if (gpu->nodes)
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "there is no record of a world of GPUs over several nodes: start "
+				 "all ranks on one node, or set TESSERA_BACKEND=cpuemu");
 	tsr_status_t status = tsr_gpu_enter(device, &before);
 	if (status != TSR_OK)
 		return status;

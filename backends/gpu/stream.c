@@ -1,6 +1,7 @@
 /* Streams. */
 #include <stdlib.h>
 
+#include "gpu/far/nodes.h"
 #include "gpu/gpu.h"
 #include "gpu/record.h"
 #include "src/base/error.h"
@@ -114,7 +115,9 @@ static tsr_status_t stream_copy(tsr_device_stream_t *stream, const tsr_device_co
 		return status;
 	pthread_mutex_lock(&tsr_gpu_of(device)->lock);
 	tsr_gpu_record_copy_begin(device, stream, copy);
-	const int code = calls_of(device)->copy_rows(device, copy, stream->stream);
+	const int code = tsr_host_is_far(tsr_gpu_of(device)->host, copy->peer)
+				 ? tsr_gpu_far_carry(stream, copy)
+				 : calls_of(device)->copy_rows(device, copy, stream->stream);
 	tsr_gpu_record_copy_end(device, stream);
 	pthread_mutex_unlock(&tsr_gpu_of(device)->lock);
 	status = tsr_gpu_check(device, code, TSR_GPU_SEE_FIRST,

@@ -114,6 +114,14 @@ static int stream_create(tsr_device_t *device, void **stream_out)
 					 TSR_HIP_STREAM_NON_BLOCKING);
 }
 
+static int stream_create_first(tsr_device_t *device, void **stream_out)
+{
+	int least = 0, greatest = 0;
+	(void)device->hip.stream_priorities(&least, &greatest);
+	return device->hip.stream_create_at((tsr_hip_stream_t *)stream_out,
+					    TSR_HIP_STREAM_NON_BLOCKING, greatest);
+}
+
 static int stream_destroy(tsr_device_t *device, void *stream)
 {
 	return device->hip.stream_destroy(stream);
@@ -182,6 +190,7 @@ const tsr_gpu_calls_t tsr_hip_calls = {
 	.module_function = module_function,
 	.launch = launch,
 	.stream_create = stream_create,
+	.stream_create_first = stream_create_first,
 	.stream_destroy = stream_destroy,
 	.stream_query = stream_query,
 	.stream_sync = stream_sync,

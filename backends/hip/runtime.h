@@ -110,6 +110,8 @@ typedef struct tsr_hip_properties {
 	X(ipc_open, hipIpcOpenMemHandle, tsr_hip_code_t, (void **, tsr_hip_ipc_t, unsigned)) \
 	X(ipc_close, hipIpcCloseMemHandle, tsr_hip_code_t, (void *)) \
 	X(stream_create, hipStreamCreateWithFlags, tsr_hip_code_t, (tsr_hip_stream_t *, unsigned)) \
+	X(stream_create_at, hipStreamCreateWithPriority, tsr_hip_code_t, (tsr_hip_stream_t *, unsigned, int)) \
+	X(stream_priorities, hipDeviceGetStreamPriorityRange, tsr_hip_code_t, (int *, int *)) \
 	X(stream_destroy, hipStreamDestroy, tsr_hip_code_t, (tsr_hip_stream_t)) \
 	X(stream_query, hipStreamQuery, tsr_hip_code_t, (tsr_hip_stream_t)) \
 	X(stream_sync, hipStreamSynchronize, tsr_hip_code_t, (tsr_hip_stream_t)) \

@@ -1,11 +1,14 @@
 #include "tests/unit/backends/fake/cuda.h"
 
 #include <cuda.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cuda/driver.h"
+#include "gpu/dev/context.h"
+#include "gpu/far/kernels.h"
 
 /* As the driver declares them, but visible. */
 #define DECLARE(field_, function_) \
@@ -109,12 +112,19 @@ CUresult cuModuleUnload(CUmodule module)
 	return CUDA_SUCCESS;
 }
 
-/** There is one kernel: that which checks mappings. */
+/** There are the library's own kernels: that which checks mappings, and those of several nodes. */
+static const char *const kernels[] = {"tsr_gpu_check", "tsr_gpu_serve", "tsr_gpu_carry",
+				      "tsr_gpu_stack"};
+
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
 	(void)module;
-	*function = (CUfunction)(void *)&context;
-	return strcmp(name, "tsr_gpu_check") == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+	for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+		if (strcmp(name, kernels[i]) == 0) {
+			*function = (CUfunction)(void *)(uintptr_t)&kernels[i];
+			return CUDA_SUCCESS;
+		}
+	return CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuFuncLoad(CUfunction function)
@@ -142,15 +152,83 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+/** What tsr_gpu_serve does, of the kinds and operations that tests use. */
+static CUresult serve(const tsr_gpu_service_t *s)
+{
+	for (uint64_t i = 0; i < s->count; i++) {
+		uint64_t bits = s->bits, old = 0;
+		if (s->kind == TSR_GPU_WORD_U32) {
+			uint32_t *word = (uint32_t *)(void *)s->word + i;
+			const uint32_t operand =
+				s->operands ? ((const uint32_t *)(const void *)s->operands)[i]
+					    : (uint32_t)bits;
+			old = s->op == TSR_GPU_OP_ADD
+				      ? __atomic_fetch_add(word, operand, __ATOMIC_ACQ_REL)
+				      : __atomic_load_n(word, __ATOMIC_ACQUIRE);
+		} else {
+			uint64_t *word = (uint64_t *)(void *)s->word + i, expected = s->expected;
+			if (s->operands)
+				memcpy(&bits, s->operands + 8 * i, sizeof bits);
+			switch (s->op) {
+			case TSR_GPU_OP_ADD:
+				old = __atomic_fetch_add(word, bits, __ATOMIC_ACQ_REL);
+				break;
+			case TSR_GPU_OP_STORE:
+				__atomic_store_n(word, bits, __ATOMIC_RELEASE);
+				break;
+			case TSR_GPU_OP_CAS:
+				(void)__atomic_compare_exchange_n(word, &expected, bits, 0,
+								  __ATOMIC_ACQ_REL,
+								  __ATOMIC_ACQUIRE);
+				old = expected;
+				break;
+			default:
+				old = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+			}
+		}
+		if (s->old)
+			*s->old = old;
+	}
+	return CUDA_SUCCESS;
+}
+
+/** What tsr_gpu_carry does, by the last request, which tests leave to it. */
+static CUresult carry(const tsr_gpu_context_t *launch, const tsr_gpu_carried_t *c)
+{
+	enum { PLACE = TSR_GPU_REQUESTS - 1 };
+	for (int64_t row = 0; row < c->rows; row++) {
+		tsr_gpu_request_t *r = &launch->far->requests[PLACE];
+		memcpy(launch->far->rooms + (size_t)PLACE * TSR_GPU_ROOM_BYTES,
+		       c->src + row * c->src_pitch, (size_t)c->row_bytes);
+		*r = (tsr_gpu_request_t){
+			.what = TSR_GPU_ASK_PUT,
+			.peer = launch->nodes[1 + c->peer],
+			.offset = (uint64_t)(c->dst + row * c->dst_pitch - launch->heap),
+			.pitch_bytes = (uint64_t)c->row_bytes,
+			.row_bytes = (uint64_t)c->row_bytes,
+			.rows = 1};
+		__atomic_store_n(&r->state, TSR_GPU_REQUEST_ASKED, __ATOMIC_RELEASE);
+		while (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) != TSR_GPU_REQUEST_ANSWERED)
+			sched_yield();
+	}
+	return CUDA_SUCCESS;
+}
+
 /** What gpu/dev/check.c does. */
 CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads,
 			unsigned ty, unsigned tz, unsigned shared_bytes, CUstream stream,
 			void **parameters, void **extra)
 {
 	uint64_t *words, *seen, pattern;
-	(void)function, (void)threads, (void)shared_bytes, (void)stream;
+	(void)threads, (void)shared_bytes, (void)stream;
 	if (x != 1 || y != 1 || z != 1 || ty != 1 || tz != 1 || extra)
 		return CUDA_ERROR_INVALID_VALUE;
+	if ((const void *)function == &kernels[1])
+		return serve(parameters[0]);
+	if ((const void *)function == &kernels[2])
+		return carry(parameters[0], parameters[1]);
+	if ((const void *)function == &kernels[3])
+		return CUDA_SUCCESS;
 	memcpy(&words, parameters[0], sizeof words);
 	memcpy(&pattern, parameters[1], sizeof pattern);
 	memcpy(&seen, parameters[2], sizeof seen);
@@ -177,6 +255,18 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags)
 {
 	(void)flags;
 	*stream = (CUstream)(void *)&context;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
+{
+	(void)priority;
+	return cuStreamCreate(stream, flags);
+}
+
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+	*least = *greatest = 0;
 	return CUDA_SUCCESS;
 }
 

@@ -292,6 +292,18 @@ tsr_hip_code_t hipStreamCreateWithFlags(tsr_hip_stream_t *stream, unsigned flags
 	return flags == TSR_HIP_STREAM_NON_BLOCKING ? TSR_HIP_SUCCESS : TSR_HIP_ERROR_INVALID_VALUE;
 }
 
+tsr_hip_code_t hipStreamCreateWithPriority(tsr_hip_stream_t *stream, unsigned flags, int priority)
+{
+	(void)priority;
+	return hipStreamCreateWithFlags(stream, flags);
+}
+
+tsr_hip_code_t hipDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+	*least = *greatest = 0;
+	return TSR_HIP_SUCCESS;
+}
+
 tsr_hip_code_t hipStreamDestroy(tsr_hip_stream_t stream)
 {
 	free(stream);
