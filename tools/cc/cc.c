@@ -33,6 +33,8 @@ static const char help[] =
 	"\n"
 	"      --backends B,...    cpuemu (default), cuda (needs nvcc 13), hip (needs\n"
 	"                          clang-19 and lld-19)\n"
+	"      --nodes             compile kernels for GPUs a second time, for worlds of\n"
+	"                          GPUs over several nodes\n"
 	"  -o, --output FILE       the file to make (default: a.out; with -c NAME.o)\n"
 	"      --dynamic           link with libtessera.so; -shared always does\n"
 	"      --show              print the commands, as a shell reads them, and run none\n"

@@ -38,6 +38,7 @@ typedef struct cc_job {
 	cc_say_t say;
 	bool shared;  /* -shared: a library is made */
 	bool dynamic; /* links libtessera.so */
+	bool nodes;   /* device code for worlds over several nodes is made, too */
 	bool help;
 	const char *output, *root; /* null: not said */
 	cc_toolkit_t toolkits[CC_MOST_TOOLKITS];

@@ -148,11 +148,38 @@ static int embed(const cc_job_t *job, const cc_toolkit_t *toolkit, const char *u
 	return code;
 }
 
+/**
+ * A form of device code: its define, and what stands behind the unit's name
+ * (backends/gpu/gpu.h) and behind the file's.
+ */
+typedef struct form {
+	const char *define, *of_unit, *of_file;
+} form_t;
+
+/** Makes an object of a device image in one form, and adds it to `objects`. */
+static int make_image(const cc_job_t *job, cc_device_t device, const cc_toolkit_t *toolkit,
+		      int number, const form_t *form, cc_words_t *objects)
+{
+	char image[128], embedded[sizeof image + 2], unit[PATH_ROOM + 16];
+
+	snprintf(image, sizeof image, "%s/%d.%s%s", job->temp.path, number, toolkit->arch,
+		 form->of_file);
+	snprintf(embedded, sizeof embedded, "%s.o", image);
+	snprintf(unit, sizeof unit, "%s%s", device.unit, form->of_unit);
+	device.define = form->define;
+	int code = cc_device_compile(&device, toolkit, image);
+	if (!code)
+		code = embed(job, toolkit, unit, image, embedded);
+	cc_words_add(objects, "%s", embedded);
+	return code;
+}
+
 /** Makes an object of each device image of a file, and adds them to `objects`. */
 static int make_images(const cc_job_t *job, const cc_item_t *item, int number, const char *unit,
 		       cc_words_t *objects)
 {
-	char image[128], embedded[sizeof image + 2], half[128];
+	static const form_t plain = {NULL, "", ""}, nodes = {"TSR_NODES", ":nodes", "-nodes"};
+	char half[128];
 	int code = TOOL_OK;
 
 	snprintf(half, sizeof half, "%s/%d.half.%s", job->temp.path, number,
@@ -171,12 +198,9 @@ static int make_images(const cc_job_t *job, const cc_item_t *item, int number, c
 		cc_device_show_half(&device);
 	for (int i = 0; i < job->toolkit_count && !code; i++) {
 		const cc_toolkit_t *toolkit = &job->toolkits[i];
-		snprintf(image, sizeof image, "%s/%d.%s", job->temp.path, number, toolkit->arch);
-		snprintf(embedded, sizeof embedded, "%s.o", image);
-		code = cc_device_compile(&device, toolkit, image);
-		if (!code)
-			code = embed(job, toolkit, unit, image, embedded);
-		cc_words_add(objects, "%s", embedded);
+		code = make_image(job, device, toolkit, number, &plain, objects);
+		if (!code && job->nodes)
+			code = make_image(job, device, toolkit, number, &nodes, objects);
 	}
 	return code;
 }

@@ -105,6 +105,8 @@ static int compile(const cc_device_t *device, const cc_toolkit_t *toolkit, const
 
 	cc_toolkit_compile(toolkit, &words);
 	cc_words_add_string(&words, "TSR_UNIT", device->unit);
+	if (device->define)
+		cc_words_add(&words, "-D%s", device->define);
 	add_flags(device, &words);
 	cc_place_add_includes(device->place, &words);
 	cc_words_add(&words, "%s", file);

@@ -12,6 +12,7 @@ typedef struct cc_device {
 	const char *source, *unit; /* the unit ties kernels and images */
 	bool cxx;                  /* a source in C++ */
 	const char *half;          /* the file that its device half is written to */
+	const char *define;        /* for device code alone, such as TSR_NODES; null: none */
 	const char *temp;          /* a folder for other files in between */
 	pid_t group;               /* that compilers run in */
 	/* for the C compiler; those that say what the source is reach the device compilers too */

@@ -222,13 +222,14 @@ enum own {
 	OWN_ROOT,
 	OWN_SHOW,
 	OWN_DYNAMIC,
+	OWN_NODES,
 	OWN_HALF,
 	OWN_VERBOSE,
 	OWN_HELP
 };
 
-static const char *const own_names[] = {"backends",    "output",  "root", "show", "dynamic",
-					"device-half", "verbose", "help", NULL};
+static const char *const own_names[] = {"backends", "output",      "root",    "show", "dynamic",
+					"nodes",    "device-half", "verbose", "help", NULL};
 
 /** The option that a word of this length begins; -1: none, or several. */
 static int find_own(const char *name, size_t length)
@@ -261,6 +262,9 @@ static int take_own(cc_job_t *job, enum own option, const char *value)
 		break;
 	case OWN_DYNAMIC:
 		job->dynamic = true;
+		break;
+	case OWN_NODES:
+		job->nodes = true;
 		break;
 	case OWN_HALF:
 		job->goal = CC_HALF;
