@@ -71,31 +71,29 @@ TSR_FN ring_found_t ring_find(const ring_args_t *a, int32_t row)
 }
 
 /**
- * Gate: waits for the chunks of other ranks' shards that a run of keys reads, and
- * the run before it did not.
+ * Gate: waits for the chunks of other ranks' shards that a run of keys reads. It is
+ * called again behind the last of them, or behind the own shard.
  * Partner:    the signal of ring_send on the rank whose shard it is. Litmus:
  *             MP.rel.acq.diffGPU-ss.
  */
-TSR_FN int ring_gather_gate(tsr_coop_t *loader, tsr_span_t keys, const void *ctx)
+TSR_FN tsr_keys_from_t ring_gather_gate(tsr_coop_t *loader, tsr_span_t keys, const void *ctx)
 {
 	const ring_run_t *run = (const ring_run_t *)ctx;
 	const ring_args_t *a = run->args;
 	const int32_t key_head = (int32_t)((uint32_t)keys.kv.row / (uint32_t)a->head_rows),
 		      end = (int32_t)keys.k1;
 	int32_t at = (int32_t)keys.k0;
-	int is_new = at == 0 || at == ring_rows_behind(a, a->me);
 	while (at < end) {
 		const ring_found_t in = ring_find(a, at);
 		const int32_t chunk = (at - in.begin) / a->chunk_rows,
 			      next = in.begin + (chunk + 1) * a->chunk_rows;
-		is_new |= at == next - a->chunk_rows;
-		if (is_new && in.source != a->me)
+		if (in.source != a->me)
 			tsr_wait(loader, ring_come(a, in.source, key_head, chunk), run->epoch,
 				 in.source);
-		is_new = 1;
 		at = in.source != a->me && next < in.end ? next : in.end;
 	}
-	return a->me;
+	const tsr_keys_from_t from = {a->me, at};
+	return from;
 }
 
 TSR_FN tsr_tasks_t ring_gather_tasks(const ring_run_t *run)

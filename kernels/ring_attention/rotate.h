@@ -49,25 +49,26 @@ TSR_FN tsr_span_t ring_rotate_span(int64_t task, const void *ctx)
 }
 
 /**
- * Gate: waits for the chunks of another rank's shard that a run of keys reads, and
- * the run before it did not.
+ * Gate: waits for the chunks of another rank's shard that a run of keys reads. It is
+ * called again behind the last of them.
  * Partner:    the signal of ring_pass_on on the rank before. Litmus:
  *             MP.rel.acq.diffGPU-ss.
  */
-TSR_FN int ring_rotate_gate(tsr_coop_t *loader, tsr_span_t keys, const void *ctx)
+TSR_FN tsr_keys_from_t ring_rotate_gate(tsr_coop_t *loader, tsr_span_t keys, const void *ctx)
 {
 	const ring_run_t *run = (const ring_run_t *)ctx;
 	const ring_args_t *a = run->args;
 	const int source = (int)keys.diagonal,
 		  is_own = keys.mask == TSR_MASK_CAUSAL || source == a->me;
 	const uint32_t head = (uint32_t)keys.kv.row / (uint32_t)a->head_rows;
-	const int32_t key_head = (int32_t)(head % (uint32_t)a->key_heads), begin = (int32_t)keys.k0,
+	const int32_t key_head = (int32_t)(head % (uint32_t)a->key_heads),
 		      last = ((int32_t)keys.k1 - 1) / a->chunk_rows;
-	int32_t chunk = begin > 0 ? (begin - 1) / a->chunk_rows + 1 : 0;
+	int32_t chunk = (int32_t)keys.k0 / a->chunk_rows;
 	for (; !is_own && chunk <= last; chunk++)
 		tsr_wait(loader, ring_come(a, source, key_head, chunk), run->epoch,
 			 ring_source(a, 1));
-	return a->me;
+	const tsr_keys_from_t from = {a->me, is_own ? a->head_rows : (last + 1) * a->chunk_rows};
+	return from;
 }
 
 /* the host allocates so much for each */

@@ -18,31 +18,32 @@
 
 /**
  * Waits for the chunks that have positions begin .. end-1 of a sequence, and a
- * group of heads. `is_next`: what has position begin - 1 has been waited for.
+ * group of heads. Returns the first position behind them.
  * Partner:    the signal of uly_send on the rank that has the positions. Litmus:
  *             MP.rel.acq.diffGPU-ss.
  */
-TSR_FN void uly_await(tsr_coop_t *loader, const uly_run_t *run, int32_t sequence, int32_t group,
-		      int32_t begin, int32_t end, int is_next)
+TSR_FN int32_t uly_await(tsr_coop_t *loader, const uly_run_t *run, int32_t sequence, int32_t group,
+			 int32_t begin, int32_t end)
 {
 	const uly_args_t *a = run->args;
 	int source = uly_rank_with(a, begin);
 	while (begin < end) {
-		const int32_t skip = begin - a->position[source], rows = skip / a->chunk_rows,
+		const int32_t rows = (begin - a->position[source]) / a->chunk_rows,
 			      chunk_end = a->position[source] + (rows + 1) * a->chunk_rows,
 			      shard_end = a->position[source + 1];
-		if (!is_next || skip == rows * a->chunk_rows)
-			tsr_wait(loader, uly_come(a, source, sequence, group, rows), run->epoch,
-				 source);
-		is_next = 0;
+		tsr_wait(loader, uly_come(a, source, sequence, group, rows), run->epoch, source);
 		begin = chunk_end < shard_end ? chunk_end : shard_end;
 		while (begin < end && a->position[source + 1] <= begin)
 			source++;
 	}
+	return begin;
 }
 
-/** Gate: waits for a run of keys, and at a tile's first for its queries. As uly_await. */
-TSR_FN int uly_gate(tsr_coop_t *loader, tsr_span_t keys, const void *ctx)
+/**
+ * Gate: waits for a run of keys, and at a tile's first for its queries; again behind
+ * the chunks of the run. As uly_await.
+ */
+TSR_FN tsr_keys_from_t uly_gate(tsr_coop_t *loader, tsr_span_t keys, const void *ctx)
 {
 	const uly_run_t *run = (const uly_run_t *)ctx;
 	const uly_args_t *a = run->args;
@@ -51,9 +52,10 @@ TSR_FN int uly_gate(tsr_coop_t *loader, tsr_span_t keys, const void *ctx)
 		      first = (int32_t)keys.first, left = (int32_t)keys.queries;
 	if (keys.k0 == 0)
 		uly_await(loader, run, sequence, group, first,
-			  first + (left < TSR_TILE_M(tile) ? left : TSR_TILE_M(tile)), 0);
-	uly_await(loader, run, sequence, group, (int32_t)keys.k0, (int32_t)keys.k1, keys.k0 > 0);
-	return a->me;
+			  first + (left < TSR_TILE_M(tile) ? left : TSR_TILE_M(tile)));
+	const tsr_keys_from_t from = {
+		a->me, uly_await(loader, run, sequence, group, (int32_t)keys.k0, (int32_t)keys.k1)};
+	return from;
 }
 
 /**

@@ -34,12 +34,13 @@ TSR_FN tsr_span_t attend_span(int64_t task, const void *ctx)
 }
 
 /** Partner: the signal in send_keys. Litmus: MP.rel.acq.diffGPU-ss. */
-TSR_FN int attend_gate(tsr_coop_t *loader, tsr_span_t run, const void *ctx)
+TSR_FN tsr_keys_from_t attend_gate(tsr_coop_t *loader, tsr_span_t run, const void *ctx)
 {
 	const attend_args_t *a = (const attend_args_t *)ctx;
 	const int previous = (tsr_rank(loader) + tsr_size(loader) - 1) % tsr_size(loader);
+	const tsr_keys_from_t from = {tsr_rank(loader), run.k1};
 	tsr_wait(loader, a->arrived + run.k0 / KEYS, 1, previous);
-	return tsr_rank(loader);
+	return from;
 }
 
 TSR_FN void attend_keep(tsr_coop_t *me, tile_state_t *state, tsr_span_t span, void *ctx)

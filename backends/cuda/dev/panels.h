@@ -260,19 +260,31 @@ TSR_DEV void tsr_cuda_load_keys(uint32_t stages, uint32_t first, const void *map
 						 key, col, count, full);
 }
 
-/** The warp: calls the gate of a step; returns the rank to read from. */
+/** What has passed the gate: keys of a task, all of them read from one rank. */
+typedef struct tsr_cuda_passed {
+	int keys, from;
+} tsr_cuda_passed_t;
+
+/**
+ * The warp: calls the gate of a step, unless its keys have passed. The copy engine
+ * reads them after the fence, whichever call has acquired them.
+ */
 template <typename S, tsr_keys_gate_fn GATE>
-TSR_DEV int tsr_cuda_pass_keys(tsr_coop_t *loader, const tsr_gpu_attention_t &a,
-			       const tsr_span_t &span, int from_first, const void *ctx)
+TSR_DEV void tsr_cuda_pass_keys(tsr_coop_t *loader, tsr_cuda_passed_t *passed,
+				const tsr_gpu_attention_t &a, const tsr_span_t &span, int key,
+				int count, const void *ctx)
 {
+	const int end = key + (int)S::keys < count ? key + (int)S::keys : count;
+	if (end <= passed->keys)
+		return;
 	tsr_span_t run = span;
-	run.k0 = span.k0 + from_first;
-	run.k1 = tsr_gpu_least(run.k0 + (int)S::keys, span.k1);
-	int from = GATE(loader, run, ctx);
-	from = tsr_cuda_accepted(loader, a.k, from);
-	from = tsr_cuda_accepted(loader, a.v, from);
+	run.k0 = span.k0 + key;
+	run.k1 = span.k0 + end;
+	const tsr_keys_from_t from = GATE(loader, run, ctx);
+	passed->keys = (int)tsr_gpu_least(from.until - span.k0, count);
+	passed->from = tsr_cuda_accepted(loader, a.k, from.rank);
+	passed->from = tsr_cuda_accepted(loader, a.v, passed->from);
 	tsr_cuda_acquired_to_engine();
-	return from;
 }
 
 /**
@@ -291,14 +303,14 @@ TSR_DEV void tsr_cuda_read_span(tsr_coop_t *loader, uint32_t panels, tsr_cuda_re
 	const int first = tsr_cuda_coordinate(span.kv.row + span.k0),
 		  col = tsr_cuda_coordinate(span.kv.col), count = (int)(span.k1 - span.k0);
 	const void *values = 0; /* the map of the step before */
+	tsr_cuda_passed_t passed = {0, tsr_rank(loader)};
 	TSR_GPU_NO_UNROLL
 	for (int key = 0; key < count; key += keys, reader->n++) {
-		int from = tsr_rank(loader);
 		if constexpr (GATE != TSR_NO_KEYS_GATE)
-			from = tsr_cuda_pass_keys<S, GATE>(loader, a, span, key, ctx);
+			tsr_cuda_pass_keys<S, GATE>(loader, &passed, a, span, key, count, ctx);
 		if (GATE != TSR_NO_KEYS_GATE && !tsr_cuda_elected())
 			continue;
-		tsr_cuda_read_from(loader, reader, a, from);
+		tsr_cuda_read_from(loader, reader, a, passed.from);
 		tsr_cuda_load_keys<S>(k, TSR_CUDA_BARRIER_K, reader->k, reader->n, first + key, col,
 				      count - key);
 		if (key == 0)

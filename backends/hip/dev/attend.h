@@ -275,6 +275,7 @@ TSR_DEV void tsr_hip_attend_keys(tsr_coop_t *coop, S *state, const tsr_gpu_atten
 	tsr_hip_attender<P> me;
 	me.stages = tsr_hip_attend_stages<P>();
 	me.from.begun = 0;
+	me.from.passed = 0;
 	me.from.keys = keys;
 	tsr_hip_take_state<P>(coop, me.x, state);
 	tsr_hip_first_step<P, GATE>(coop, me, seen, a, span, ctx);

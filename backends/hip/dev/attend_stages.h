@@ -66,6 +66,7 @@ template <typename S> struct tsr_hip_attention {
 typedef struct tsr_hip_keys {
 	tsr_hip_piece_t piece; /* of the next step; `path` and `end_row` are found at its loads */
 	int begun, keys;       /* keys whose loads have begun, and all of the task */
+	int passed;            /* keys that have passed the gate, all read from one rank */
 	bool whole, accepts;   /* may take the fast path; may be read */
 } tsr_hip_keys_t;
 
@@ -85,7 +86,11 @@ TSR_DEV void tsr_hip_pass_keys(tsr_coop_t *coop, tsr_hip_keys_t &from, const tsr
 		tsr_span_t run = span;
 		run.k0 = span.k0 + from.begun;
 		run.k1 = tsr_gpu_least(run.k0 + (int)P::state_t::keys, span.k1);
-		rank = __builtin_amdgcn_readfirstlane(GATE(coop, run, ctx));
+		const tsr_keys_from_t passed = GATE(coop, run, ctx);
+		rank = __builtin_amdgcn_readfirstlane(passed.rank);
+		from.passed =
+			__builtin_amdgcn_readfirstlane((int)tsr_gpu_least(passed.until - span.k0,
+									  from.keys));
 	}
 	from.accepts = tsr_gpu_accepts_view(coop, a.q, tsr_rank(coop)) &&
 		       tsr_gpu_accepts_view(coop, a.k, rank) &&
@@ -136,6 +141,15 @@ TSR_DEV void tsr_hip_load_step(const tsr_coop_t *coop, typename P::load_t &load,
 		tsr_hip_load_keys<P, PATH>(coop, load, piece);
 }
 
+/** Whether the next step begins a run that has not passed the gate; without one, the task. */
+template <typename P, tsr_keys_gate_fn GATE> TSR_DEV bool tsr_hip_must_pass(tsr_hip_keys_t &from)
+{
+	enum { keys = (int)P::state_t::keys };
+	if (GATE == TSR_NO_KEYS_GATE)
+		return from.begun == 0;
+	return from.begun % keys == 0 && tsr_gpu_least(from.begun + keys, from.keys) > from.passed;
+}
+
 /** Starts the loads of the next step, if there is one. */
 template <typename P, tsr_keys_gate_fn GATE>
 TSR_DEV void tsr_hip_begin_keys(tsr_coop_t *coop, typename P::load_t &load, tsr_hip_keys_t &from,
@@ -145,7 +159,7 @@ TSR_DEV void tsr_hip_begin_keys(tsr_coop_t *coop, typename P::load_t &load, tsr_
 	const int left = from.keys - from.begun;
 	if (left <= 0)
 		return;
-	if (GATE == TSR_NO_KEYS_GATE ? from.begun == 0 : from.begun % (int)P::state_t::keys == 0)
+	if (tsr_hip_must_pass<P, GATE>(from))
 		tsr_hip_pass_keys<P, GATE>(coop, from, a, span, ctx);
 	from.piece.end_row = !from.accepts ? 0 : left < P::step ? left : (int)P::step;
 	if (from.whole && from.piece.end_row == P::step)

@@ -84,16 +84,25 @@ typedef struct tsr_span {
 /** A task order: returns what task `task` computes. A TSR_FN; makes no device calls. */
 typedef tsr_span_t (*tsr_span_fn)(int64_t task, const void *ctx);
 
+/** What a gate says of a run. */
+typedef struct tsr_keys_from {
+	/* The rank from which its rows of K and V are read; it may differ from call to call. */
+	int32_t rank;
+	/* Later runs of the task that end at this key or before are read from that rank too,
+	 * without a call. run.k1, or less: none are. */
+	int64_t until;
+} tsr_keys_from_t;
+
 /**
  * Gate: called before keys run.k0 .. run.k1-1 of a task are read, TSR_ATTEND_KEYS
- * at most; the rest of `run` is the task's span, with k1 cut. Returns the rank
- * from which these rows of K and V are read; it may differ from run to run. Runs
- * come in ascending order. Q is read from my memory, after the task's first gate
- * has returned; so a gate also waits for Q if others write it. Otherwise it has
- * the rules of tsr_gate_fn. TSR_NO_KEYS_GATE: nothing to wait for; all is read
- * from my memory.
+ * at most; the rest of `run` is the task's span, with k1 cut. Runs come in
+ * ascending order. A gate that has waited for more than the run says so by
+ * `until`, because each call takes time of the main loop. Q is read from my
+ * memory, after the task's first gate has returned; so a gate also waits for Q if
+ * others write it. Otherwise it has the rules of tsr_gate_fn. TSR_NO_KEYS_GATE:
+ * nothing to wait for; all is read from my memory.
  */
-typedef int (*tsr_keys_gate_fn)(tsr_coop_t *loader, tsr_span_t run, const void *ctx);
+typedef tsr_keys_from_t (*tsr_keys_gate_fn)(tsr_coop_t *loader, tsr_span_t run, const void *ctx);
 #define TSR_NO_KEYS_GATE ((tsr_keys_gate_fn)0)
 
 /*

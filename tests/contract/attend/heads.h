@@ -166,7 +166,7 @@ static inline int64_t heads_part_begin(const heads_case_t *c, int64_t part)
 	return c->keys * part / c->parts;
 }
 
-/** Whose copy of a key is read: that of the rank that the gate names for its run. */
+/** Whose copy of a key is read: that of the rank that the gate names for its two runs. */
 static inline int heads_owner(const heads_tile_t *t, const heads_case_t *c, int64_t key, int me,
 			      int size)
 {
@@ -174,7 +174,7 @@ static inline int heads_owner(const heads_tile_t *t, const heads_case_t *c, int6
 	while (part + 1 < c->parts && key >= heads_part_begin(c, part + 1))
 		part++;
 	const int64_t begin = heads_part_begin(c, part);
-	return c->gated ? (int)((begin + (key - begin) / t->n * t->n) % size) : me;
+	return c->gated ? (int)((begin + (key - begin) / (2 * t->n) * (2 * t->n)) % size) : me;
 }
 
 /** The keys that a row of a head sees: all below this. */

@@ -40,12 +40,13 @@ TSR_FN tsr_span_t heads_span(int64_t task, const void *ctx)
 	return span;
 }
 
-/* A run is read from the rank that its first key names, once that rank has said so here. */
-TSR_FN int heads_gate(tsr_coop_t *loader, tsr_span_t run, const void *ctx)
+/* Two runs are read from the rank that their first key names, once it has said so here. */
+TSR_FN tsr_keys_from_t heads_gate(tsr_coop_t *loader, tsr_span_t run, const void *ctx)
 {
 	const heads_run_t *all = (const heads_run_t *)ctx;
-	const int from = (int)(run.k0 % tsr_size(loader));
-	tsr_wait(loader, all->args->flags + from, 1, from);
+	const int rank = (int)(run.k0 % tsr_size(loader));
+	const tsr_keys_from_t from = {rank, run.k0 + 2 * (run.k1 - run.k0)};
+	tsr_wait(loader, all->args->flags + rank, 1, rank);
 	return from;
 }
 

@@ -62,13 +62,13 @@ TSR_FN tsr_span_t any_span(int64_t task, const void *ctx)
 	return span;
 }
 
-TSR_FN int bad_gate(tsr_coop_t *loader, tsr_span_t run, const void *ctx)
+TSR_FN tsr_keys_from_t bad_gate(tsr_coop_t *loader, tsr_span_t run, const void *ctx)
 {
 	const misuse_args_t *a = (const misuse_args_t *)ctx;
-	(void)run;
+	const tsr_keys_from_t from = {a->misuse == GATE_RANK ? 9 : tsr_rank(loader), run.k1};
 	if (a->misuse == GATE_WRITES)
 		tsr_put(loader, a->heap, a->heap + 16, 16, 0);
-	return a->misuse == GATE_RANK ? 9 : tsr_rank(loader);
+	return from;
 }
 
 TSR_FN void no_epilogue(tsr_coop_t *me, tile_state_t *state, tsr_span_t span, void *ctx)

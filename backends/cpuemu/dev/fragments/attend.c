@@ -174,10 +174,13 @@ static void add_keys(const attention_t *a, const tsr_span_t *run)
 			     a->values, depth, tsr_row_o(a->state, a->first), depth);
 }
 
-/** Called once for the coop, by its first thread, with a coop of its own. */
-static int pass_gate(const attention_t *a, const tsr_span_t *run)
+/**
+ * Called once for the coop, by its first thread, with a coop of its own. Numbers of
+ * keys are below 2^31, so a word holds both members of what the gate says.
+ */
+static tsr_keys_from_t pass_gate(const attention_t *a, const tsr_span_t *run)
 {
-	int from = tsr_rank(a->coop);
+	tsr_keys_from_t from = {tsr_rank(a->coop), run->k1};
 	if (!a->gate)
 		return from;
 	if (tsr_cpu_leads(a->coop)) {
@@ -187,24 +190,31 @@ static int pass_gate(const attention_t *a, const tsr_span_t *run)
 		loader.count = 1;
 		from = a->gate(&loader, *run, a->ctx);
 	}
-	return (int)tsr_cpu_give(a->coop, "tsr_attend", (uint64_t)(uint32_t)from);
+	const int64_t until = from.until > run->k1 ? tsr_lesser(from.until, INT32_MAX) : run->k1;
+	const uint64_t given =
+		tsr_cpu_give(a->coop, "tsr_attend", (uint64_t)until << 32 | (uint32_t)from.rank);
+	from.rank = (int32_t)(uint32_t)given;
+	from.until = (int64_t)(given >> 32);
+	return from;
 }
 
 /** All runs of a task. False: the world has ended. */
 static bool attend_runs(const attention_t *a, const tsr_span_t *span)
 {
 	tsr_span_t run = *span;
+	tsr_keys_from_t from = {tsr_rank(a->coop), span->k0};
 	for (run.k1 = run.k0; run.k1 < span->k1;) {
 		run.k0 = run.k1;
 		run.k1 = tsr_lesser(run.k0 + a->tile.k, span->k1);
-		const int from = pass_gate(a, &run);
+		if (run.k1 > from.until)
+			from = pass_gate(a, &run);
 		if (tsr_cpu_aborted(a->coop)) /* a wait in the gate has ended the world */
 			return false;
 		if (a->rows == 0)
 			continue;
 		if (run.k0 == span->k0 && !load_queries(a, span))
 			return false;
-		if (!load_keys(a, &run, from))
+		if (!load_keys(a, &run, from.rank))
 			return false;
 		add_keys(a, &run);
 	}

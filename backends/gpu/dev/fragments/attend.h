@@ -227,16 +227,18 @@ TSR_DEV void tsr_gpu_attend_span(tsr_coop_t *coop, S *state, const tsr_gpu_atten
 {
 	const int64_t longest = GATE == TSR_NO_KEYS_GATE ? (int)ADDER::longest : (int)S::keys;
 	tsr_span_t run = span;
+	tsr_keys_from_t from = {tsr_rank(coop), span.k0};
 	tsr_gpu_record_product(coop);
 	TSR_GPU_NO_UNROLL
 	for (; run.k0 < span.k1; run.k0 = run.k1) {
-		int from = tsr_rank(coop);
 		run.k1 = tsr_gpu_least(run.k0 + longest, span.k1);
 		if constexpr (GATE != TSR_NO_KEYS_GATE)
-			from = GATE(coop, run, ctx);
+			if (run.k1 > from.until)
+				from = GATE(coop, run, ctx);
 		if (tsr_gpu_accepts_view(coop, a.q, tsr_rank(coop)) &&
-		    tsr_gpu_accepts_view(coop, a.k, from) && tsr_gpu_accepts_view(coop, a.v, from))
-			ADDER::add(coop, state, a, run, from);
+		    tsr_gpu_accepts_view(coop, a.k, from.rank) &&
+		    tsr_gpu_accepts_view(coop, a.v, from.rank))
+			ADDER::add(coop, state, a, run, from.rank);
 	}
 	tsr_gpu_record_produced(coop, tsr_gpu_attended_bytes<S>(span));
 }

@@ -14,6 +14,7 @@ typedef struct attention {
 	sim_gate_t gate;
 	tsr_span_t ready; /* keys that have passed, from one rank */
 	int from;
+	int64_t until; /* runs of the task that end there need no gate */
 } attention_t;
 
 static const void *panel_of(tsr_view_t view, int64_t row, int64_t col)
@@ -61,14 +62,16 @@ static void multiply_ready(void *ctx)
 static void pass_run(attention_t *a, tsr_span_t run)
 {
 	sim_task_t *self = a->sim->running;
-	int from = tsr_rank(a->coop);
-	if (a->gate_fn) {
+	int from = a->from;
+	if (a->gate_fn && run.k1 > a->until) {
 		tsr_coop_t loader = *a->coop;
 		loader.kind = TSR_CPU_LOADER;
 		loader.index = 0;
 		loader.count = 1;
 		self->gate = &a->gate;
-		from = a->gate_fn(&loader, run, a->ctx);
+		const tsr_keys_from_t passed = a->gate_fn(&loader, run, a->ctx);
+		from = passed.rank;
+		a->until = passed.until;
 	}
 	if (a->gate.has_ready && from != a->from)
 		sim_catch_up(a->sim, &a->gate);
@@ -85,6 +88,7 @@ static void attend_task(attention_t *a, const tsr_span_t *span)
 	tsr_record_entry_t *record = &a->coop->worker->record;
 	const uint64_t begin_ns = tsr_cpu_event_begin(a->coop), bytes = record->operand_bytes;
 	tsr_span_t run = *span;
+	a->until = run.k0;
 	if (!a->gate_fn) {
 		pass_run(a, run);
 	} else {
@@ -114,6 +118,7 @@ void tsr_cpu_attend(tsr_coop_t *coop, tsr_cpu_tile_t tile, tsr_view_t q, tsr_vie
 			 .v = v,
 			 .gate_fn = gate,
 			 .ctx = ctx,
+			 .from = tsr_rank(coop),
 			 .gate = {.multiply = multiply_ready}};
 	(void)scale;
 	a.gate.ctx = &a;
