@@ -101,28 +101,50 @@ static void carry(const tsr_gpu_t *gpu, tsr_gpu_request_t *r, char *room)
 	case TSR_GPU_ASK_SCATTER:
 		carry_scattered(host, r, room);
 		break;
-	default:
-		calls->flush(net);
+	default: /* a flush: look */
 		break;
 	}
 }
 
-/** Looks at each of its requests once; returns how many it has carried. */
+static tsr_gpu_request_t *request_at(const tsr_gpu_t *gpu, int place)
+{
+	return (tsr_gpu_request_t *)gpu->nodes->requests.memory + place;
+}
+
+static void answer(const tsr_gpu_t *gpu, int place)
+{
+	/* Partner: the acquire in tsr_gpu_far_ask. Litmus: MP.rel.acq.diffGPU-ss. */
+	__atomic_store_n(&request_at(gpu, place)->state, TSR_GPU_REQUEST_ANSWERED,
+			 __ATOMIC_RELEASE);
+}
+
+/**
+ * Looks at each of its requests once; returns how many it has carried. All
+ * blocks of a launch may ask for a flush at a time: one flush is for all who have
+ * asked before it begins.
+ */
 static int look(const tsr_gpu_t *gpu, int first)
 {
 	const tsr_gpu_nodes_t *nodes = gpu->nodes;
-	int carried = 0;
+	int flushes[TSR_GPU_REQUESTS], flush_count = 0, carried = 0;
 	for (int i = first; i < TSR_GPU_REQUESTS; i += TSR_GPU_COURIERS) {
-		tsr_gpu_request_t *r = (tsr_gpu_request_t *)nodes->requests.memory + i;
+		tsr_gpu_request_t *r = request_at(gpu, i);
 		/* Partner: the release in tsr_gpu_far_ask. Litmus: MP.rel.acq.diffGPU-ss. */
 		if (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) != TSR_GPU_REQUEST_ASKED)
 			continue;
+		if (r->what == TSR_GPU_ASK_FLUSH) {
+			flushes[flush_count++] = i;
+			continue;
+		}
 		carry(gpu, r, (char *)nodes->rooms.memory + (size_t)i * TSR_GPU_ROOM_BYTES);
-		/* Partner: the acquire in tsr_gpu_far_ask. Litmus: the same. */
-		__atomic_store_n(&r->state, TSR_GPU_REQUEST_ANSWERED, __ATOMIC_RELEASE);
+		answer(gpu, i);
 		carried++;
 	}
-	return carried;
+	if (flush_count > 0)
+		gpu->host->net_calls->flush(gpu->host->net);
+	for (int i = 0; i < flush_count; i++)
+		answer(gpu, flushes[i]);
+	return carried + flush_count;
 }
 
 /** Hands the end of the world on to kernels that wait for an answer. */

@@ -10,7 +10,7 @@
 #include "src/net/net.h"
 
 enum {
-	TSR_GPU_COURIERS = 2, /* threads; each has requests of its own */
+	TSR_GPU_COURIERS = 4, /* threads; each has requests of its own */
 	TSR_GPU_STAGES = 8,   /* parts of memory for what comes */
 	TSR_GPU_STAGE_BYTES = 65536
 };
