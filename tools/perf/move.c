@@ -136,7 +136,8 @@ static tsr_status_t share_out(perf_move_t *move, size_t size_bytes)
 
 /**
  * Finds the addresses of both ends, as this device sees them, for the plain
- * kernel. No bytes if the host's memcpy is the reference instead.
+ * kernel. No bytes if the host's memcpy is the reference instead, or an end is on
+ * another node.
  */
 static tsr_status_t find_plain(perf_move_t *move)
 {
@@ -145,7 +146,8 @@ static tsr_status_t find_plain(perf_move_t *move)
 
 	move->plain = move->args;
 	move->plain.size_bytes = 0;
-	if (perf_on_host(run) || size_bytes % 16)
+	if (perf_on_host(run) || size_bytes % 16 ||
+	    tsr_world_node(run->world, move->from) != tsr_world_node(run->world, move->to))
 		return TSR_OK;
 	move->plain.size_bytes = size_bytes;
 	PERF_TRY(tsr_heap_translate(run->world, move->destination, move->to, &move->plain.dst));

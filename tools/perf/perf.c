@@ -156,7 +156,8 @@ static tsr_status_t measure(perf_run_t *run)
 	PERF_TRY(tsr_stream_create(tsr_world_team(run->world), &run->stream));
 	PERF_TRY(tsr_event_create(run->world, &run->begin));
 	PERF_TRY(tsr_event_create(run->world, &run->end));
-	if (perf_has_limits(run->options, perf_on_host(run)))
+	/* nothing but the operations themselves reaches another node's GPU */
+	if (perf_has_limits(run->options, perf_on_host(run)) && tsr_world_nodes(run->world) == 1)
 		PERF_TRY(perf_measure_limits(run));
 	PERF_TRY(run_operation(run));
 	PERF_TRY(tsr_event_destroy(run->end));

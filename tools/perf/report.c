@@ -13,7 +13,7 @@ static const char no_reference[] = "none", limit[] = "limit", loads[] = "load";
 static const char *reference_name(const perf_options_t *options, bool on_host, bool far)
 {
 	const perf_op_t op = options->op;
-	if (far && (op == PERF_SIGNAL || op == PERF_ATOMIC))
+	if (far && (op == PERF_SIGNAL || op == PERF_ATOMIC || (!on_host && perf_op_moves(op))))
 		return no_reference;
 	if (perf_has_limits(options, on_host))
 		return limit;
