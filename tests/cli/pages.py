@@ -51,6 +51,7 @@ EXCUSES = {
     r"ci/mutants ": "ci/test and ci/nightly run it",
     r"tests/mutants/run": "takes minutes: ci/test runs a part of it, ci/nightly all",
     r"ci/litmus-gpu": "needs a GPU",
+    r"TESSERA_BACKEND=cuda tessera run ": "needs GPUs",
     r"TESSERA_BACKEND=hip ci/gpu |ci/node|bench/run-results ": "needs a GPU",
     r"build/clang-19-fuzz/": "needs the fuzzers' build: tests/fuzz/search.py runs it there",
     r"tests/system/faults_worlds.py --most": "takes minutes: ci/test runs it with fewer calls",
@@ -187,7 +188,7 @@ def cannot_run(command):
     ):
         return f"no {program}"
     if (
-        "hip_platform=nvidia" in command
+        re.search("hip_platform=nvidia|--backends [a-z,]*cuda", command)
         and subprocess.run(["which", "nvcc"], capture_output=True, check=False).returncode
     ):
         return "no nvcc"

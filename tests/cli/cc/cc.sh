@@ -25,6 +25,13 @@ for_gpu() {
 	made "a program with code for $2" "$TAP_FILES/hello-$1"
 	[ "$(grep -ac "$2" "$TAP_FILES/hello-$1")" -gt 0 ]
 	verdict $? "it holds code for $2" "no $2 in the program"
+	[ "$(grep -ac "examples/hello:nodes" "$TAP_FILES/hello-$1")" -eq 0 ]
+	verdict $? "and none for several nodes" "it holds some"
+	try tessera cc --backends "cpuemu,$1" --nodes examples/hello.c -o "$TAP_FILES/nodes-$1" -- \
+		$flags
+	made "a program with code for several nodes of $2" "$TAP_FILES/nodes-$1"
+	[ "$(grep -ac "examples/hello:nodes" "$TAP_FILES/nodes-$1")" -gt 0 ]
+	verdict $? "it holds code for several nodes of $2" "no such unit in the program"
 	prints "it runs without the toolkit's runtime" '^rank 2 of 3 received 1001' \
 		tessera run -n 3 --backend cpuemu "$TAP_FILES/hello-$1"
 }
