@@ -67,6 +67,7 @@ typedef struct rank {
 } rank_t;
 
 static tsr_shared_words_t words;
+static const int one_node[2] = {0, 0};
 
 static inline void abort_world(void *ctx, tsr_status_t status, const char *sentence)
 {
@@ -109,6 +110,7 @@ static inline void open_rank(rank_t *rank, int index)
 				  .rank = index,
 				  .size = 2,
 				  .deadline_ns = 1000000,
+				  .nodes = one_node,
 				  .hip_uncached = wants_uncached,
 				  .words = &words}};
 	rank->host.abort_world = abort_world;
