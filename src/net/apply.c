@@ -297,6 +297,8 @@ static const char *fault_of(const tsr_net_t *net, const tsr_message_t *message, 
 		return "has a length that is none";
 	if (bytes != data_bytes)
 		return "has another length than it says";
+	if (data_bytes > TSR_NET_STAGED_BYTES)
+		return "is longer than any that is sent";
 	if (message->applied > peer->sent)
 		return "acknowledges what was never sent";
 	if (tsr_message_is_counted(message->what) &&

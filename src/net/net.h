@@ -31,7 +31,11 @@
 
 typedef struct tsr_net tsr_net_t;
 
-enum { TSR_NET_ADDRESS_BYTES = 1024, TSR_NET_DESCRIPTION_BYTES = 256 };
+enum {
+	TSR_NET_ADDRESS_BYTES = 1024,
+	TSR_NET_DESCRIPTION_BYTES = 256,
+	TSR_NET_STAGED_BYTES = 65536 /* no message has more bytes of rows or operands */
+};
 
 typedef struct tsr_net_settings {
 	int rank, size;
@@ -72,12 +76,12 @@ typedef struct tsr_net_memory {
 	unsigned char *heap; /* host memory; null: `write` ... `settle` reach it */
 	size_t bytes;
 	/**
-	 * Rows without gaps, from `from` to the heap; all bytes of rows. Behind all that was asked
-	 * before. They return when `from` may be reused.
+	 * Rows without gaps, from `from` to the heap, TSR_NET_STAGED_BYTES at most; all bytes of
+	 * rows. Behind all that was asked before. They return when `from` may be reused.
 	 */
 	void (*write)(void *ctx, tsr_net_rows_t to, const void *from);
 	void (*fill)(void *ctx, tsr_net_rows_t to, int byte);
-	/** Rows of the heap, to rows without gaps, which are there when it returns. */
+	/** As many bytes of rows of the heap, to rows without gaps. They are there on return. */
 	void (*read)(void *ctx, tsr_net_rows_t from, void *to);
 	/** Returns when all that was asked before has taken effect. Null: it has when asked. */
 	void (*settle)(void *ctx);

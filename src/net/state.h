@@ -13,9 +13,8 @@
 #include "src/net/net.h"
 
 enum {
-	TSR_NET_CELLS = 256,       /* calls that may wait at one time; cell 0 is not used */
-	TSR_NET_MOST_SENDING = 64, /* pieces that the carrier has, before the queue waits for it */
-	TSR_NET_STAGED_BYTES = 65536
+	TSR_NET_CELLS = 256,      /* calls that may wait at one time; cell 0 is not used */
+	TSR_NET_MOST_SENDING = 64 /* pieces that the carrier has, before the queue waits for it */
 };
 
 /** The state of a cell. */

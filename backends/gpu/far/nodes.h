@@ -11,8 +11,8 @@
 
 enum {
 	TSR_GPU_COURIERS = 4, /* threads; each has requests of its own */
-	TSR_GPU_STAGES = 8,   /* parts of memory for what comes */
-	TSR_GPU_STAGE_BYTES = 65536
+	TSR_GPU_STAGES = 8,   /* parts of memory for what comes: each for a message */
+	TSR_GPU_STAGE_BYTES = TSR_NET_STAGED_BYTES
 };
 
 /** Host memory that the device can access. */

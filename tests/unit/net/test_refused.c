@@ -6,7 +6,7 @@
 
 #include "net_test.h"
 
-enum { GUARD = 1 << 16, HEAP = 1 << 16, POISON = 0x5a };
+enum { GUARD = 1 << 16, HEAP = 1 << 17, POISON = 0x5a };
 
 static const char *const carriers[] = {NULL, "seed 1 delay 0"};
 
@@ -327,6 +327,32 @@ Test(net_refused, what_reaches_out_of_the_heap_ends_the_world, .timeout = 240)
 	for (int i = 0; i < WRONGS; i++)
 		refuse_one(&test, &wrongs[i], i);
 	net_test_end(&test);
+}
+
+/** Not by the carrier, which sends no such message. */
+Test(net_refused, a_message_that_is_too_long_ends_the_world, .timeout = 120)
+{
+	enum { LONGER = TSR_NET_STAGED_BYTES + 8 };
+	static const unsigned char data[LONGER];
+	net_test_t test = {.size = 2, .carrier = "seed 1 delay 0"};
+	for (int more = 0; more <= 8; more += 8) {
+		victim_t victim;
+		net_test_begin(&test);
+		victim_begin(&victim, &test);
+		tsr_message_t message = right(TSR_MESSAGE_PUT);
+		message.number = 1;
+		message.offset = 0;
+		message.rows = 1;
+		message.row_bytes = message.pitch_bytes = TSR_NET_STAGED_BYTES + (size_t)more;
+		tsr_net_arrived(victim.me.net, &message, sizeof message, data,
+				(size_t)message.row_bytes);
+		cr_expect_eq(victim.me.seen->status, more ? TSR_ERR_SYSTEM : TSR_OK);
+		cr_expect(!more || strstr(victim.me.seen->sentence, "is longer than any") != NULL,
+			  "%s", victim.me.seen->sentence);
+		cr_expect(is_untouched(&victim, 0, more ? 0 : TSR_NET_STAGED_BYTES));
+		victim_end(&victim);
+		net_test_end(&test);
+	}
 }
 
 Test(net_refused, a_message_that_comes_twice_ends_the_world, .timeout = 120)
