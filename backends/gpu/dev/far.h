@@ -99,7 +99,19 @@ TSR_DEV int tsr_port_node_member(const tsr_coop_t *coop, int node, int place)
 }
 #endif
 
-/** How many members a node has. In a team of one node: all. */
+/* For loops over the members of a team, node by node. Where a kernel knows of no nodes, its team is
+ * one node. */
+
+TSR_DEV int tsr_gpu_node_count(const tsr_coop_t *coop)
+{
+#if TSR_PORT_NODES
+	return tsr_port_nodes(coop);
+#else
+	(void)coop;
+	return 1;
+#endif
+}
+
 TSR_DEV int tsr_gpu_members(const tsr_coop_t *coop, int node)
 {
 #if TSR_PORT_NODES
@@ -110,20 +122,13 @@ TSR_DEV int tsr_gpu_members(const tsr_coop_t *coop, int node)
 #endif
 }
 
-/**
- * The `i`-th member of the team, node by node, if this is called for 0, 1, ...
- * with what the call before has left: its node, of which `members` are left with
- * this one. The caller subtracts one from `members` after each.
- */
-TSR_DEV int tsr_gpu_by_nodes(const tsr_coop_t *coop, int i, int *members, int *node)
+TSR_DEV int tsr_gpu_member(const tsr_coop_t *coop, int node, int place)
 {
 #if TSR_PORT_NODES
-	if (*members == 0)
-		*members = tsr_port_node_members(coop, ++*node);
-	return tsr_port_node_member(coop, *node, tsr_port_node_members(coop, *node) - *members);
+	return tsr_port_node_member(coop, node, place);
 #else
-	(void)coop, (void)members, (void)node;
-	return i;
+	(void)coop, (void)node;
+	return place;
 #endif
 }
 
@@ -140,11 +145,10 @@ TSR_DEV const tsr_gpu_far_t *tsr_gpu_far_of(const tsr_gpu_context_t *context)
 
 /* ------------------------------------------------------------------ requests, by one thread */
 
-TSR_DEV bool tsr_gpu_far_is_over(const tsr_gpu_context_t *context)
-{
-	/* as tsr_gpu_aborted */
-	return tsr_port_load<TSR_RELAXED, TSR_SCOPE_SYSTEM>(context->abort) != 0;
-}
+/*
+ * Waits here have no deadline of their own. The net ends each call of a courier at
+ * the deadline, and then the world, which ends these waits.
+ */
 
 /** Takes a request that nobody has, from number `at` on; -1: the world has ended. */
 TSR_GPU_CALLED int tsr_gpu_far_take(const tsr_gpu_context_t *context, uint32_t at)
@@ -157,7 +161,7 @@ TSR_GPU_CALLED int tsr_gpu_far_take(const tsr_gpu_context_t *context, uint32_t a
 		 * may be written again. */
 		if (!(tsr_port_or<TSR_ACQUIRE, TSR_SCOPE_DEVICE>(taken + place / 32, bit) & bit))
 			return (int)place;
-		if (tries % TSR_GPU_ASK_POLLS == 0 && tsr_gpu_far_is_over(context))
+		if (tries % TSR_GPU_ASK_POLLS == 0 && tsr_gpu_is_over(context))
 			return -1;
 		tsr_port_pause();
 	}
@@ -199,7 +203,7 @@ TSR_GPU_CALLED bool tsr_gpu_far_ask(const tsr_gpu_context_t *context, int place,
 	for (uint32_t polls = 1; tsr_port_load<TSR_RELAXED, TSR_SCOPE_SYSTEM>(&r->state) !=
 				 (uint32_t)TSR_GPU_REQUEST_ANSWERED;
 	     polls++) {
-		if (polls % TSR_GPU_ASK_POLLS == 0 && tsr_gpu_far_is_over(context))
+		if (polls % TSR_GPU_ASK_POLLS == 0 && tsr_gpu_is_over(context))
 			return false;
 		tsr_port_pause();
 	}
@@ -339,9 +343,9 @@ TSR_DEV tsr_gpu_asking_t tsr_gpu_far_begin(tsr_coop_t *coop)
 	tsr_gpu_asking_t a;
 	int place = 0;
 	if (tsr_gpu_leads(coop))
+		/* neighbours in number are of different couriers: so blocks are, and workers */
 		place = tsr_gpu_far_take(coop->context,
-					 (uint32_t)tsr_port_block() * TSR_GPU_MAX_WORKERS +
-						 (uint32_t)coop->worker);
+					 (uint32_t)tsr_port_block() + (uint32_t)coop->worker);
 	a.place = (int)(int64_t)tsr_gpu_tell(coop, (uint64_t)(int64_t)place);
 	a.room = a.place < 0 ? 0
 			     : tsr_gpu_far_of(coop->context)->rooms +
@@ -349,27 +353,28 @@ TSR_DEV tsr_gpu_asking_t tsr_gpu_far_begin(tsr_coop_t *coop)
 	return a;
 }
 
-/** What the coop has written to the room goes: it may be written again when this returns. */
-TSR_DEV void tsr_gpu_far_send(tsr_coop_t *coop, tsr_gpu_asking_t *a, const tsr_gpu_request_t &want)
+/** The coop meets, and one thread asks. The room is null afterwards if the world has ended. */
+TSR_DEV void tsr_gpu_far_pass(tsr_coop_t *coop, tsr_gpu_asking_t *a, const tsr_gpu_request_t &want)
 {
-	tsr_port_drain<TSR_SCOPE_SYSTEM>();
-	tsr_gpu_meet(coop);
 	bool good = true;
+	tsr_gpu_meet(coop);
 	if (tsr_gpu_leads(coop))
 		good = tsr_gpu_far_ask(coop->context, a->place, &want);
 	if (!tsr_gpu_tell(coop, good))
 		a->room = 0;
 }
 
-/** What was asked for is in the room when this returns. Nobody reads the room any more. */
+/** Sends what the coop has written to the room. It may be written again when this returns. */
+TSR_DEV void tsr_gpu_far_send(tsr_coop_t *coop, tsr_gpu_asking_t *a, const tsr_gpu_request_t &want)
+{
+	tsr_port_drain<TSR_SCOPE_SYSTEM>();
+	tsr_gpu_far_pass(coop, a, want);
+}
+
+/** Has what is asked for in the room when this returns. What was there is lost. */
 TSR_DEV void tsr_gpu_far_fetch(tsr_coop_t *coop, tsr_gpu_asking_t *a, const tsr_gpu_request_t &want)
 {
-	tsr_gpu_meet(coop);
-	bool good = true;
-	if (tsr_gpu_leads(coop))
-		good = tsr_gpu_far_ask(coop->context, a->place, &want);
-	if (!tsr_gpu_tell(coop, good))
-		a->room = 0;
+	tsr_gpu_far_pass(coop, a, want);
 	tsr_port_refresh<TSR_SCOPE_SYSTEM>();
 }
 

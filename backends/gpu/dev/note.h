@@ -8,10 +8,15 @@
 #include "gpu/dev/port.h"
 
 /** Whether the world has ended. Reads host memory, so call it rarely. */
-TSR_DEV bool tsr_gpu_aborted(const tsr_coop_t *coop)
+TSR_DEV bool tsr_gpu_is_over(const tsr_gpu_context_t *context)
 {
 	/* Relaxed: nothing that was written before the abort is read. */
-	return tsr_port_load<TSR_RELAXED, TSR_SCOPE_SYSTEM>(coop->context->abort) != 0;
+	return tsr_port_load<TSR_RELAXED, TSR_SCOPE_SYSTEM>(context->abort) != 0;
+}
+
+TSR_DEV bool tsr_gpu_aborted(const tsr_coop_t *coop)
+{
+	return tsr_gpu_is_over(coop->context);
 }
 
 /**

@@ -117,8 +117,8 @@ TSR_DEV void tsr_gpu_take_frag(tsr_coop_t *coop, F *x, const F *y, tsr_reduce_t 
 }
 
 /**
- * The same in a team that spans nodes, from one rank after the other: the members
- * of a node first, and then the nodes.
+ * tsr_reduce by loads of one rank after the other: the members of a node first,
+ * and then the nodes.
  */
 template <typename F>
 TSR_DEV void tsr_gpu_reduce_nodes(tsr_coop_t *coop, F *frag, tsr_view_t view, tsr_pos_t at,
@@ -126,18 +126,20 @@ TSR_DEV void tsr_gpu_reduce_nodes(tsr_coop_t *coop, F *frag, tsr_view_t view, ts
 {
 	F part, next;
 	tsr_frag_zero(coop, frag);
-	tsr_frag_zero(coop, &part);
 	TSR_GPU_NO_UNROLL
-	for (int i = 0, members = 0, node = -1; i < tsr_size(coop); i++, members--) {
-		const int rank = tsr_gpu_by_nodes(coop, i, &members, &node);
-		tsr_load(coop, &next, view, at, rank);
-		if (members == tsr_gpu_members(coop, node))
-			part = next;
-		else
-			tsr_gpu_take_frag(coop, &part, &next, op);
-		if (members == 1 && node == 0)
+	for (int node = 0; node < tsr_gpu_node_count(coop); node++) {
+		tsr_frag_zero(coop, &part);
+		TSR_GPU_NO_UNROLL
+		for (int i = 0; i < tsr_gpu_members(coop, node); i++) {
+			tsr_load(coop, &next, view, at, tsr_gpu_member(coop, node, i));
+			if (i == 0)
+				part = next;
+			else
+				tsr_gpu_take_frag(coop, &part, &next, op);
+		}
+		if (node == 0)
 			*frag = part;
-		else if (members == 1)
+		else
 			tsr_gpu_take_frag(coop, frag, &part, op);
 	}
 	tsr_gpu_frag_changes(coop, frag);

@@ -282,41 +282,32 @@ TSR_DEV bool tsr_gpu_take_summand(tsr_gpu_row_taking_t *t, const tsr_gpu_rows_t 
 	return true;
 }
 
-/**
- * What all ranks have, of which a thread has taken the words: in rank order, or
- * in a team that spans nodes node by node.
- */
+/** What the members of a node have, in the team's order, as it comes. False: some has not. */
 template <typename D>
-TSR_DEV bool tsr_gpu_take_sum(tsr_gpu_row_taking_t *t, const tsr_gpu_ranks_t &from,
-			      const tsr_gpu_rows_t &r, const tsr_gpu_row_word_t &first,
-			      int64_t apart,
-			      typename D::value_t (&sum)[tsr_gpu_summand<D>::elements])
+TSR_DEV bool tsr_gpu_take_members(tsr_gpu_row_taking_t *t, const tsr_gpu_ranks_t &from,
+				  const tsr_gpu_rows_t &r, const tsr_gpu_row_word_t &first,
+				  int64_t apart, int node,
+				  typename D::value_t (&sum)[tsr_gpu_summand<D>::elements])
 {
 	typedef typename D::value_t value_t;
 	typename tsr_gpu_summand<D>::bits unit;
-	value_t part[tsr_gpu_summand<D>::elements];
 	TSR_GPU_NO_UNROLL
-	for (int i = 0, members = 0, node = -1; i < tsr_size(from.coop); i++, members--) {
-		const int rank = tsr_gpu_by_nodes(from.coop, i, &members, &node);
+	for (int i = 0; i < tsr_gpu_members(from.coop, node); i++) {
+		const int rank = tsr_gpu_member(from.coop, node, i);
 		if (!tsr_gpu_take_summand<D>(t, r, first, rank * apart, &unit))
 			return false;
 		TSR_GPU_UNROLL
 		for (int j = 0; j < tsr_gpu_summand<D>::elements; j++) {
 			const value_t x = tsr_gpu_decode<value_t, D>(unit.element[j]);
-			part[j] = members == tsr_gpu_members(from.coop, node)
-					  ? x
-					  : tsr_gpu_reduce(from.op, part[j], x);
-			if (members == 1)
-				sum[j] = node == 0 ? part[j]
-						   : tsr_gpu_reduce(from.op, sum[j], part[j]);
+			sum[j] = i == 0 ? x : tsr_gpu_reduce(from.op, sum[j], x);
 		}
 	}
 	return true;
 }
 
 /**
- * Combines the elements of a thread's words of all ranks, in rank order, as they
- * come. False: one has not.
+ * Combines the elements of a thread's words of all ranks, as they come: the
+ * members of each node in rank order, and then the nodes. False: one has not.
  */
 template <typename D>
 TSR_DEV bool tsr_gpu_combine_word(tsr_gpu_row_taking_t *t, const tsr_gpu_ranks_t &from,
@@ -327,20 +318,16 @@ TSR_DEV bool tsr_gpu_combine_word(tsr_gpu_row_taking_t *t, const tsr_gpu_ranks_t
 	typedef typename D::value_t value_t;
 	value_t sum[summand_t::elements];
 	typename summand_t::bits unit;
-	if (TSR_PORT_NODES && !tsr_gpu_take_sum<D>(t, from, r, first, apart, sum))
+	if (!tsr_gpu_take_members<D>(t, from, r, first, apart, 0, sum))
 		return false;
 	TSR_GPU_NO_UNROLL
-	for (int rank = 0; !TSR_PORT_NODES && rank < tsr_size(from.coop); rank++) {
+	for (int node = 1; node < tsr_gpu_node_count(from.coop); node++) {
+		value_t part[summand_t::elements];
+		if (!tsr_gpu_take_members<D>(t, from, r, first, apart, node, part))
+			return false;
 		TSR_GPU_UNROLL
-		for (int i = 0; i < summand_t::words; i++)
-			if (!tsr_gpu_row_take(t, r.words, rank * apart + first.word + i, r.mark,
-					      &unit.word[i]))
-				return false;
-		TSR_GPU_UNROLL
-		for (int i = 0; i < summand_t::elements; i++) {
-			const value_t x = tsr_gpu_decode<value_t, D>(unit.element[i]);
-			sum[i] = rank == 0 ? x : tsr_gpu_reduce(from.op, sum[i], x);
-		}
+		for (int i = 0; i < summand_t::elements; i++)
+			sum[i] = tsr_gpu_reduce(from.op, sum[i], part[i]);
 	}
 	TSR_GPU_UNROLL
 	for (int i = 0; i < summand_t::elements; i++)

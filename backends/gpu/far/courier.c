@@ -151,7 +151,7 @@ static int look(const tsr_gpu_t *gpu, int first)
 static void relay_end(const tsr_gpu_t *gpu)
 {
 	/* Relaxed: it says that the world has ended, and orders nothing. Partner:
-	 * tsr_gpu_far_is_over. */
+	 * tsr_gpu_is_over. */
 	if (atomic_load_explicit(&gpu->host->words->aborted, memory_order_relaxed) != 0)
 		__atomic_store_n(&gpu->page->abort, 1u, __ATOMIC_RELAXED);
 }

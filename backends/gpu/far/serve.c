@@ -98,6 +98,23 @@ static char *heap_at(const tsr_gpu_t *gpu, uint64_t offset)
 	return gpu->launch.heap + offset;
 }
 
+/** Starts a copy between the heap's rows and a stage, which has no gaps. */
+static int start_copy(tsr_device_t *device, tsr_net_rows_t rows, char *stage, bool to_heap)
+{
+	const tsr_gpu_t *gpu = tsr_gpu_of(device);
+	const size_t pitch_bytes = rows.rows > 1 ? rows.pitch_bytes : rows.row_bytes;
+	char *heap = heap_at(gpu, rows.offset);
+	const tsr_device_copy_t copy = {.dst = to_heap ? heap : stage,
+					.src = to_heap ? stage : heap,
+					.dst_pitch_bytes = to_heap ? pitch_bytes : rows.row_bytes,
+					.src_pitch_bytes = to_heap ? rows.row_bytes : pitch_bytes,
+					.row_bytes = rows.row_bytes,
+					.rows = rows.rows,
+					.peer = gpu->host->rank};
+	gpu->nodes->busy = true;
+	return gpu->vendor->calls->copy_rows(device, &copy, gpu->nodes->stream);
+}
+
 static void serve_write(void *ctx, tsr_net_rows_t to, const void *from)
 {
 	tsr_device_t *device = ctx;
@@ -107,15 +124,7 @@ static void serve_write(void *ctx, tsr_net_rows_t to, const void *from)
 		return;
 	char *stage = (char *)gpu->nodes->stages.memory + take_stage(device);
 	memcpy(stage, from, to.row_bytes * to.rows);
-	const tsr_device_copy_t copy = {.dst = heap_at(gpu, to.offset),
-					.src = stage,
-					.dst_pitch_bytes =
-						to.rows > 1 ? to.pitch_bytes : to.row_bytes,
-					.src_pitch_bytes = to.row_bytes,
-					.row_bytes = to.row_bytes,
-					.rows = to.rows,
-					.peer = gpu->host->rank};
-	end(device, before, gpu->vendor->calls->copy_rows(device, &copy, gpu->nodes->stream));
+	end(device, before, start_copy(device, to, stage, true));
 }
 
 static void serve_fill(void *ctx, tsr_net_rows_t to, int byte)
@@ -140,16 +149,7 @@ static void serve_read(void *ctx, tsr_net_rows_t from, void *to)
 	if (!begin(device, &before))
 		return;
 	char *stage = (char *)gpu->nodes->stages.memory + take_stage(device);
-	const tsr_device_copy_t copy = {.dst = stage,
-					.src = heap_at(gpu, from.offset),
-					.dst_pitch_bytes = from.row_bytes,
-					.src_pitch_bytes =
-						from.rows > 1 ? from.pitch_bytes : from.row_bytes,
-					.row_bytes = from.row_bytes,
-					.rows = from.rows,
-					.peer = gpu->host->rank};
-	const int code = gpu->vendor->calls->copy_rows(device, &copy, gpu->nodes->stream);
-	gpu->nodes->busy = true;
+	const int code = start_copy(device, from, stage, false);
 	await(device);
 	memcpy(to, stage, from.row_bytes * from.rows);
 	end(device, before, code);
