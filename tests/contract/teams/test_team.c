@@ -79,7 +79,7 @@ static int fill_mine(tsr_world_t *world, const ring_args_t *a)
 /** What has come is of the team, in its order, and of this round. */
 static int check_round(tsr_world_t *world, const tsr_team_t *team, const ring_args_t *a)
 {
-	static uint64_t poison;
+	uint64_t poison;
 	uint64_t inbox[WORDS], copied[WORDS], all[MOST * WORDS], seen[3];
 	const int me = tsr_team_rank(team), size = tsr_team_size(team),
 		  ranks = tsr_world_size(world);
