@@ -229,12 +229,16 @@ def faults_of_excused(command):
     program = os.path.join(ROOT, words[0])
     if words[0].startswith("build/"):  # of another build, made of a source of this name
         program = program.replace(os.path.join(ROOT, *words[0].split("/")[:2]), ROOT) + ".c"
+    helping = [program, "--help"]
+    if words[0] == "tessera":
+        program = os.path.join(BUILD, "tessera")
+        helping = [program, words[1], "--help"]
     if not os.path.exists(program):
         return f"there is no {words[0]}"
     options = [word for word in words[1:] if word.startswith("--")]
     told = (
         subprocess.run(
-            [program, "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+            helping, cwd=ROOT, capture_output=True, text=True, check=False
         ).stdout
         if options
         else ""
