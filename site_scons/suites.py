@@ -80,7 +80,8 @@ TABLE = {
     "unit/backends/test_cuda_windows":
                             ("debug asan",              "release"),
     # Ranks are processes, with UCX in them, whose threads neither tool knows.
-    "unit/net/*":           ("debug asan",              "release"),
+    "unit/net/* unit/backends/test_cuda_nodes":
+                            ("debug asan",              "release"),
     # Ranks are other processes, which load libraries of the tests.
     "unit/bootstrap/test_pmix":
                             ("debug asan",              "release"),

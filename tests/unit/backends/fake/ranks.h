@@ -67,7 +67,7 @@ typedef struct rank {
 } rank_t;
 
 static tsr_shared_words_t words;
-static const int one_node[2] = {0, 0};
+static const int one_node[4] = {0, 0, 0, 0};
 
 static inline void abort_world(void *ctx, tsr_status_t status, const char *sentence)
 {
