@@ -76,9 +76,14 @@ TSR_DEV_ROWS void tsr_rows_load(tsr_coop_t *coop, tsr_rows_t *rows, tsr_view_t v
 	if (!tsr_gpu_accepts_view(coop, view, peer))
 		return;
 	const tsr_gpu_target_t target = tsr_gpu_target(coop, view, at, peer);
+	tsr_gpu_asking_t a = {-1, 0};
 	tsr_port_settle(coop);
 	tsr_gpu_frag_changes(coop, rows);
-	TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_rows_load<D>(coop, target, rows)))
+	const tsr_gpu_target_t here = tsr_gpu_far_load<tsr_rows_t>(coop, target, &a);
+	if (!target.far || a.room)
+		TSR_GPU_BY_DTYPE(here.dtype, D, (tsr_gpu_rows_load<D>(coop, here, rows)))
+	if (target.far)
+		tsr_gpu_far_end(coop, a);
 }
 
 TSR_DEV_ROWS void tsr_rows_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at,
@@ -88,8 +93,13 @@ TSR_DEV_ROWS void tsr_rows_store(tsr_coop_t *coop, tsr_view_t view, tsr_pos_t at
 	if (!tsr_gpu_accepts_view(coop, view, peer))
 		return;
 	const tsr_gpu_target_t target = tsr_gpu_target(coop, view, at, peer);
+	tsr_gpu_asking_t a = {-1, 0};
 	tsr_port_settle(coop);
-	TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_rows_store<D>(coop, target, rows)))
+	const tsr_gpu_target_t here = tsr_gpu_far_store<tsr_rows_t>(coop, target, &a);
+	if (!target.far || a.room)
+		TSR_GPU_BY_DTYPE(here.dtype, D, (tsr_gpu_rows_store<D>(coop, here, rows)))
+	if (target.far)
+		tsr_gpu_far_stored<tsr_rows_t>(coop, target, &a);
 }
 
 #endif

@@ -221,7 +221,13 @@ TSR_DEV_STATE void tsr_state_merge_output(tsr_coop_t *coop, tsr_state_t *state, 
 		return;
 	tsr_load(coop, &stored.o, o, at, peer);
 	const tsr_gpu_target_t target = tsr_gpu_target(coop, lse, lse_at, peer);
-	TSR_GPU_BY_DTYPE(target.dtype, D, (tsr_gpu_state_logarithms<D>(coop, target, &stored)))
+	tsr_gpu_asking_t a = {-1, 0};
+	const tsr_gpu_target_t here =
+		tsr_gpu_far_load<typename tsr_state_t::rows_t>(coop, target, &a);
+	if (!target.far || a.room)
+		TSR_GPU_BY_DTYPE(here.dtype, D, (tsr_gpu_state_logarithms<D>(coop, here, &stored)))
+	if (target.far)
+		tsr_gpu_far_end(coop, a);
 	tsr_state_merge(coop, state, (const tsr_state_t *)&stored);
 }
 
