@@ -193,9 +193,6 @@ TSR_GPU_CALLED bool tsr_gpu_far_ask(const tsr_gpu_context_t *context, int place,
 	r->rows = want->rows;
 	r->bits = want->bits;
 	r->expected = want->expected;
-	if (want->what != TSR_GPU_ASK_GET && want->what != TSR_GPU_ASK_FLUSH)
-		/* Partner: the load in tsr_gpu_far_settle; what the coop does orders both. */
-		(void)tsr_port_add<TSR_RELAXED, TSR_SCOPE_DEVICE>(far->written, (uint64_t)1);
 	/* Partner: the acquire of the host's courier (gpu/far/courier.c). Litmus:
 	 * MP.rel.acq.diffGPU-ss. */
 	tsr_port_store<TSR_RELEASE, TSR_SCOPE_SYSTEM>(&r->state, (uint32_t)TSR_GPU_REQUEST_ASKED);
@@ -209,6 +206,11 @@ TSR_GPU_CALLED bool tsr_gpu_far_ask(const tsr_gpu_context_t *context, int place,
 	}
 	/* Partner: the release of the host's courier. Litmus: MP.rel.acq.diffGPU-ss. */
 	tsr_port_fence<TSR_ACQUIRE, TSR_SCOPE_SYSTEM>();
+	if (want->what != TSR_GPU_ASK_GET && want->what != TSR_GPU_ASK_FLUSH)
+		/* Counted when the host has it: who has seen the count asks for a flush that
+		 * covers it. Partner: the load in tsr_gpu_far_settle_now. Litmus:
+		 * MP.rmw.sameGPU-aa. */
+		(void)tsr_port_add<TSR_RELEASE, TSR_SCOPE_DEVICE>(far->written, (uint64_t)1);
 	return true;
 }
 
@@ -233,9 +235,10 @@ TSR_GPU_CALLED void tsr_gpu_far_settle_now(const tsr_gpu_context_t *context)
 	const tsr_gpu_far_t *far = tsr_gpu_far_of(context);
 	if (!far)
 		return;
-	/* Relaxed: this thread has acquired what the release is to cover, and so sees its count.
-	 * Partner: the addition in tsr_gpu_far_ask. */
-	const uint64_t written = tsr_port_load<TSR_RELAXED, TSR_SCOPE_DEVICE>(far->written);
+	/* Acquire: the flush comes behind what is counted. This thread has acquired what the
+	 * release is to cover, and so sees its count. Partner: the addition in tsr_gpu_far_ask.
+	 * Litmus: MP.rmw.sameGPU-aa. */
+	const uint64_t written = tsr_port_load<TSR_ACQUIRE, TSR_SCOPE_DEVICE>(far->written);
 	/* Acquire: a flush of another thread counts. Partner: the maximum below. Litmus:
 	 * MP.rmw.sameGPU-aa. */
 	if (tsr_port_load<TSR_ACQUIRE, TSR_SCOPE_DEVICE>(far->flushed) >= written)

@@ -49,7 +49,8 @@ TSR_DEV void tsr_signal(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t valu
 			tsr_signal_op_t op, int peer)
 {
 	const bool far = tsr_gpu_is_far(coop, peer);
-	if (!far && tsr_port_signal_later(coop, flag, value, op, peer))
+	/* Over several nodes a release covers far puts too, and senders settle none. */
+	if (!TSR_PORT_NODES && tsr_port_signal_later(coop, flag, value, op, peer))
 		return;
 	tsr_gpu_before<TSR_RELEASE, TSR_SCOPE_SYSTEM>(coop, far);
 	if (tsr_gpu_leads(coop) && tsr_gpu_accepts(coop, flag, sizeof *flag, peer))
