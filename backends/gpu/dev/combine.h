@@ -10,14 +10,6 @@
 #include "gpu/dev/node_sums.h"
 #include "gpu/dev/reduce.h"
 
-/**
- * Groups of sixteen bytes that a thread has in flight, from each of two ranks;
- * fewer of bytes, whose sums take four times the registers.
- */
-template <typename S> struct tsr_gpu_held {
-	enum { groups = sizeof(S) == 1 ? 1 : sizeof(S) == 2 ? 2 : 4 };
-};
-
 /** What is combined: addresses in my memory, and where the result goes. */
 typedef struct tsr_gpu_combined {
 	const char *src;
@@ -48,39 +40,15 @@ TSR_DEV int64_t tsr_gpu_combined_offset(const tsr_gpu_ranks_t &from, const tsr_g
 				    : tsr_port_constant(from.coop->context->peer_offset + c.to);
 }
 
-/** A few groups of all ranks, in rank order. The next rank's are in flight meanwhile. */
+/** The results of a few groups of all ranks. */
 template <typename D, typename E, int HELD>
 TSR_DEV void tsr_gpu_combine_groups(const tsr_gpu_ranks_t &from,
 				    const typename D::stored_t *const (&mine)[HELD],
 				    tsr_gpu_combined_group<D, E> (&result)[HELD])
 {
-	typedef tsr_gpu_pack<typename D::stored_t> pack_t;
-	typedef typename D::value_t value_t;
 	enum { SIZE = 16 / (int)sizeof(typename D::stored_t) };
-	const int ranks = tsr_size(from.coop);
-	value_t sum[HELD][SIZE];
-	pack_t next[HELD];
-	TSR_GPU_UNROLL
-	for (int i = 0; i < HELD; i++)
-		next[i] = *tsr_gpu_of_rank(from, (const pack_t *)mine[i], 0);
-	TSR_GPU_NO_UNROLL
-	for (int rank = 0; rank < ranks; rank++) {
-		pack_t pack[HELD];
-		TSR_GPU_UNROLL
-		for (int i = 0; i < HELD; i++) {
-			pack[i] = next[i];
-			if (rank + 1 < ranks)
-				next[i] = *tsr_gpu_of_rank(from, (const pack_t *)mine[i], rank + 1);
-		}
-		TSR_GPU_UNROLL
-		for (int i = 0; i < HELD; i++) {
-			TSR_GPU_UNROLL
-			for (int j = 0; j < SIZE; j++) {
-				const value_t x = tsr_gpu_decode<value_t, D>(pack[i].element[j]);
-				sum[i][j] = rank == 0 ? x : tsr_gpu_reduce(from.op, sum[i][j], x);
-			}
-		}
-	}
+	typename D::value_t sum[HELD][SIZE];
+	tsr_gpu_reduce_packs<D, typename D::value_t, HELD>(from, mine, sum);
 	TSR_GPU_UNROLL
 	for (int i = 0; i < HELD; i++) {
 		TSR_GPU_UNROLL

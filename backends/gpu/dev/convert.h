@@ -190,4 +190,35 @@ template <typename V, typename D> TSR_DEV V tsr_gpu_decode(typename D::stored_t 
 		return tsr_gpu_encode<tsr_gpu_i32>(x); /* integer registers are 32 bits wide */
 }
 
+/** Sixteen bytes of stored elements. */
+template <typename S> struct __attribute__((aligned(16))) tsr_gpu_pack {
+	S element[16 / sizeof(S)];
+};
+
+/**
+ * The same as they are loaded: in words. Small elements would be taken apart right
+ * behind their load, by the compiler's choice, and that waits for the load. So loads
+ * that are to be on their way together are of this type, and are decoded behind them.
+ */
+template <typename S, bool WORDS = (sizeof(S) <= 4)> struct tsr_gpu_loaded {
+	typedef tsr_gpu_pack<uint32_t> type;
+};
+template <typename S> struct tsr_gpu_loaded<S, false> {
+	typedef tsr_gpu_pack<S> type;
+};
+
+/** Element `i` of what has been loaded. */
+template <typename S>
+TSR_DEV S tsr_gpu_loaded_element(const typename tsr_gpu_loaded<S>::type &loaded, int i)
+{
+	if constexpr (sizeof(S) == 8) {
+		return loaded.element[i];
+	} else if constexpr (!tsr_gpu_is_integer<S>) {
+		return tsr_gpu_float(loaded.element[i]);
+	} else {
+		const int bytes = (int)sizeof(S), each = 4 / bytes;
+		return (S)(loaded.element[i / each] >> (8 * bytes * (i % each)));
+	}
+}
+
 #endif

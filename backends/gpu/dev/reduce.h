@@ -22,33 +22,49 @@ TSR_DEV const T *tsr_gpu_of_rank(const tsr_gpu_ranks_t &ranks, const T *mine, in
 }
 
 /**
- * Combines a group of elements of all ranks, in rank order. The group begins at
- * a multiple of 16 bytes on each rank. The next rank's elements are in flight
- * meanwhile.
+ * Groups of sixteen bytes that a thread has in flight, from each of two ranks;
+ * fewer of bytes, whose sums take four times the registers.
  */
-template <typename D, typename V>
-TSR_DEV void tsr_gpu_reduce_pack(const tsr_gpu_ranks_t &from, const typename D::stored_t *mine,
-				 V *to)
+template <typename S> struct tsr_gpu_held {
+	enum { groups = sizeof(S) == 1 ? 1 : sizeof(S) == 2 ? 2 : 4 };
+};
+
+/**
+ * Combines a few groups of elements of all ranks, in rank order. Each group begins
+ * at a multiple of 16 bytes on each rank. The next rank's are in flight meanwhile.
+ */
+template <typename D, typename V, int HELD>
+TSR_DEV void tsr_gpu_reduce_packs(const tsr_gpu_ranks_t &from,
+				  const typename D::stored_t *const (&mine)[HELD],
+				  V (&sum)[HELD][16 / sizeof(typename D::stored_t)])
 {
-	typedef tsr_gpu_pack<typename D::stored_t> pack_t;
-	enum { SIZE = 16 / (int)sizeof(typename D::stored_t) };
+	typedef typename D::stored_t stored_t;
+	typedef typename tsr_gpu_loaded<stored_t>::type pack_t;
+	enum { SIZE = 16 / (int)sizeof(stored_t) };
 	const int ranks = tsr_size(from.coop);
-	pack_t next = *tsr_gpu_of_rank(from, (const pack_t *)mine, 0);
-	V sum[SIZE];
+	pack_t next[HELD];
+	TSR_GPU_UNROLL
+	for (int i = 0; i < HELD; i++)
+		next[i] = *tsr_gpu_of_rank(from, (const pack_t *)mine[i], 0);
 	TSR_GPU_NO_UNROLL
 	for (int rank = 0; rank < ranks; rank++) {
-		const pack_t pack = next;
-		if (rank + 1 < ranks)
-			next = *tsr_gpu_of_rank(from, (const pack_t *)mine, rank + 1);
+		pack_t pack[HELD];
 		TSR_GPU_UNROLL
-		for (int j = 0; j < SIZE; j++) {
-			const V x = tsr_gpu_decode<V, D>(pack.element[j]);
-			sum[j] = rank == 0 ? x : tsr_gpu_reduce(from.op, sum[j], x);
+		for (int i = 0; i < HELD; i++) {
+			pack[i] = next[i];
+			if (rank + 1 < ranks)
+				next[i] = *tsr_gpu_of_rank(from, (const pack_t *)mine[i], rank + 1);
+		}
+		TSR_GPU_UNROLL
+		for (int i = 0; i < HELD; i++) {
+			TSR_GPU_UNROLL
+			for (int j = 0; j < SIZE; j++) {
+				const V x = tsr_gpu_decode<V, D>(
+					tsr_gpu_loaded_element<stored_t>(pack[i], j));
+				sum[i][j] = rank == 0 ? x : tsr_gpu_reduce(from.op, sum[i][j], x);
+			}
 		}
 	}
-	TSR_GPU_UNROLL
-	for (int j = 0; j < SIZE; j++)
-		to[j] = sum[j];
 }
 
 template <typename D, typename V>
@@ -62,6 +78,40 @@ TSR_DEV V tsr_gpu_reduce_one(const tsr_gpu_ranks_t &from, const typename D::stor
 	return sum;
 }
 
+/**
+ * Combines a band of whole groups of all ranks in the scratch memory. A thread whose
+ * last groups are beyond the end repeats its first.
+ */
+template <typename D, int COLS, typename V>
+TSR_DEV void tsr_gpu_whole_band_reduce(const tsr_gpu_ranks_t &from, const tsr_gpu_target_t &target,
+				       V *scratch, int first, int rows)
+{
+	typedef typename D::stored_t stored_t;
+	constexpr int group = tsr_gpu_group<stored_t, COLS>::size,
+		      HELD = tsr_gpu_held<stored_t>::groups;
+	const int step = from.coop->threads * group;
+	TSR_GPU_NO_UNROLL
+	for (int e = from.coop->thread * group; e < rows * COLS; e += HELD * step) {
+		const stored_t *mine[HELD];
+		V sum[HELD][16 / sizeof(stored_t)];
+		TSR_GPU_UNROLL
+		for (int i = 0; i < HELD; i++) {
+			const int at = e + i * step < rows * COLS ? e + i * step : e;
+			mine[i] = (const stored_t *)target.data +
+				  ((target.at.row + first + at / COLS) * target.ld + target.at.col +
+				   at % COLS);
+		}
+		tsr_gpu_reduce_packs<D, V, HELD>(from, mine, sum);
+		TSR_GPU_UNROLL
+		for (int i = 0; i < HELD; i++) {
+			TSR_GPU_UNROLL
+			for (int j = 0; j < group; j++)
+				if (e + i * step < rows * COLS)
+					scratch[e + i * step + j] = sum[i][j];
+		}
+	}
+}
+
 /** Combines a band of all ranks in the scratch memory. */
 template <typename D, int COLS, typename V>
 TSR_DEV void tsr_gpu_band_reduce(const tsr_gpu_ranks_t &from, const tsr_gpu_target_t &target,
@@ -71,14 +121,24 @@ TSR_DEV void tsr_gpu_band_reduce(const tsr_gpu_ranks_t &from, const tsr_gpu_targ
 	typedef typename D::stored_t stored_t;
 	constexpr int group = tsr_gpu_group<stored_t, COLS>::size;
 	const bool packs = group > 1 && tsr_gpu_packs<stored_t>(target);
+	const int64_t begin = target.at.row + first;
+	if (packs && begin >= 0 && begin + rows <= target.rows && target.at.col >= 0 &&
+	    target.at.col + COLS <= target.cols) {
+		tsr_gpu_whole_band_reduce<D, COLS>(from, target, scratch, first, rows);
+		return;
+	}
 	TSR_GPU_NO_UNROLL
 	for (int e = coop->thread * group; e < rows * COLS; e += coop->threads * group) {
-		const int64_t row = target.at.row + first + e / COLS,
-			      col = target.at.col + e % COLS;
+		const int64_t row = begin + e / COLS, col = target.at.col + e % COLS;
 		const stored_t *mine = (const stored_t *)target.data + (row * target.ld + col);
 		if (packs && row >= 0 && row < target.rows && col >= 0 &&
 		    col + group <= target.cols) {
-			tsr_gpu_reduce_pack<D>(from, mine, scratch + e);
+			const stored_t *const one[1] = {mine};
+			V sum[1][16 / sizeof(stored_t)];
+			tsr_gpu_reduce_packs<D, V, 1>(from, one, sum);
+			TSR_GPU_UNROLL
+			for (int j = 0; j < group; j++)
+				scratch[e + j] = sum[0][j];
 			continue;
 		}
 		TSR_GPU_NO_UNROLL

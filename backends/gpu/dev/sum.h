@@ -1,7 +1,7 @@
 /*
- * Body of tsr_sum_rows (dev/sum.h). Each thread sums columns of its own, sixteen
- * bytes of four rows at a time, and stores what it has: no thread waits for
- * another. D is how the rows hold elements, and E how the sum is stored.
+ * Body of tsr_sum_rows (dev/sum.h). Each thread sums columns of its own, two groups
+ * of sixteen bytes of four rows at a time, and stores what it has: no thread waits
+ * for another. D is how the rows hold elements, and E how the sum is stored.
  */
 #ifndef TESSERA_GPU_DEV_SUM_H
 #define TESSERA_GPU_DEV_SUM_H
@@ -10,7 +10,8 @@
 #include "gpu/dev/memory.h"
 #include "gpu/dev/record.h"
 
-enum { TSR_GPU_SUMMED = 4 /* rows of which a thread has elements in flight */ };
+/* Rows of which a thread has elements in flight, and groups of columns of each. */
+enum { TSR_GPU_SUMMED = 4, TSR_GPU_SUMMED_GROUPS = 2 };
 
 /** What is summed: addresses in my memory, and where the sum goes. */
 typedef struct tsr_gpu_summing {
@@ -27,34 +28,57 @@ template <typename S, int N> struct __attribute__((aligned(N * sizeof(S)))) tsr_
 	S element[N];
 };
 
-/** Adds N columns from `col` on of the rows i .. i + 3; negative ones are left out. */
+/** N elements, sixteen bytes or one, as they are loaded. */
+template <typename S, int N> struct tsr_gpu_summed {
+	typedef typename tsr_gpu_loaded<S>::type type;
+	TSR_DEV S element(const type &loaded, int i)
+	{
+		return tsr_gpu_loaded_element<S>(loaded, i);
+	}
+};
+template <typename S> struct tsr_gpu_summed<S, 1> {
+	typedef S type;
+	TSR_DEV S element(const type &loaded, int)
+	{
+		return loaded;
+	}
+};
+
+/**
+ * Adds groups of N columns of the rows i .. i + 3; negative ones are left out. The
+ * first group begins at column `col`, and the second one `behind` bytes behind it.
+ */
 template <typename D, int N>
-TSR_DEV void tsr_gpu_sum_few(const tsr_gpu_summing_t &s, int64_t col, int i, float (&sum)[N])
+TSR_DEV void tsr_gpu_sum_few(const tsr_gpu_summing_t &s, int64_t col, int64_t behind, int i,
+			     float (&sum)[TSR_GPU_SUMMED_GROUPS][N])
 {
 	typedef typename D::stored_t stored_t;
-	typedef tsr_gpu_adjacent<stored_t, N> group_t;
+	typedef tsr_gpu_summed<stored_t, N> summed_t;
+	typedef typename summed_t::type group_t;
 	int32_t row[TSR_GPU_SUMMED];
-	float weight[TSR_GPU_SUMMED];
-	group_t group[TSR_GPU_SUMMED];
-	TSR_GPU_UNROLL
-	for (int k = 0; k < TSR_GPU_SUMMED; k++) {
-		const int at = i + k < s.count ? i + k : i;
-		row[k] = i + k < s.count ? s.rows[at] : -1;
-		weight[k] = s.weights ? s.weights[at] : 1.0f;
-	}
+	group_t group[TSR_GPU_SUMMED][TSR_GPU_SUMMED_GROUPS];
 	TSR_GPU_UNROLL
 	for (int k = 0; k < TSR_GPU_SUMMED; k++)
-		if (row[k] >= 0)
-			group[k] = *(const group_t *)(s.src + row[k] * s.src_pitch +
-						      col * (int64_t)sizeof(stored_t));
+		row[k] = i + k < s.count ? s.rows[i + k] : -1;
 	TSR_GPU_UNROLL
-	for (int k = 0; k < TSR_GPU_SUMMED; k++) {
-		TSR_GPU_UNROLL
-		for (int j = 0; j < N; j++) {
-			const float x = tsr_gpu_decode<float, D>(group[k].element[j]);
-			sum[j] = row[k] >= 0 ? sum[j] + weight[k] * x : sum[j];
+	for (int k = 0; k < TSR_GPU_SUMMED; k++)
+		if (row[k] >= 0) {
+			const char *from =
+				s.src + row[k] * s.src_pitch + col * (int64_t)sizeof(stored_t);
+			TSR_GPU_UNROLL
+			for (int g = 0; g < TSR_GPU_SUMMED_GROUPS; g++)
+				group[k][g] = *(const group_t *)(from + g * behind);
 		}
-	}
+	TSR_GPU_UNROLL
+	for (int k = 0; k < TSR_GPU_SUMMED; k++)
+		if (row[k] >= 0) {
+			const float weight = s.weights ? s.weights[i + k] : 1.0f;
+			TSR_GPU_UNROLL
+			for (int j = 0; j < TSR_GPU_SUMMED_GROUPS * N; j++) {
+				const stored_t x = summed_t::element(group[k][j / N], j % N);
+				sum[j / N][j % N] += weight * tsr_gpu_decode<float, D>(x);
+			}
+		}
 }
 
 /** Stores N sums, at most 16 bytes at a time. */
@@ -75,26 +99,41 @@ TSR_DEV void tsr_gpu_store_sums(char *row, int64_t col, const float (&sum)[N])
 	}
 }
 
-/** The columns from `first` on, N at a time. */
+/** Stores a group of N sums as the dtype of the sum. */
+template <int N>
+TSR_DEV void tsr_gpu_store_group(const tsr_gpu_summing_t &s, int64_t col, const float (&sum)[N])
+{
+	if (s.dtype == TSR_F32)
+		tsr_gpu_store_sums<tsr_gpu_f32, N>(s.dst, col, sum);
+	else if (s.dtype == TSR_F16)
+		tsr_gpu_store_sums<tsr_gpu_f16, N>(s.dst, col, sum);
+	else
+		tsr_gpu_store_sums<tsr_gpu_bf16, N>(s.dst, col, sum);
+}
+
+/** The columns from `first` on, two groups of N at a time. */
 template <typename D, int N>
 TSR_DEV void tsr_gpu_sum_columns(const tsr_coop_t *coop, const tsr_gpu_summing_t &s, int64_t first,
 				 int64_t last)
 {
+	const int64_t stride = (int64_t)coop->threads * N;
 	TSR_GPU_NO_UNROLL
-	for (int64_t col = first + coop->thread * N; col < last; col += coop->threads * N) {
-		float sum[N];
+	for (int64_t col = first + coop->thread * N; col < last;
+	     col += TSR_GPU_SUMMED_GROUPS * stride) {
+		const bool more = col + stride < last; /* otherwise the first group counts twice */
+		float sum[TSR_GPU_SUMMED_GROUPS][N];
 		TSR_GPU_UNROLL
-		for (int j = 0; j < N; j++)
-			sum[j] = 0.0f;
+		for (int j = 0; j < TSR_GPU_SUMMED_GROUPS * N; j++)
+			sum[j / N][j % N] = 0.0f;
 		TSR_GPU_NO_UNROLL
 		for (int i = 0; i < s.count; i += TSR_GPU_SUMMED)
-			tsr_gpu_sum_few<D, N>(s, col, i, sum);
-		if (s.dtype == TSR_F32)
-			tsr_gpu_store_sums<tsr_gpu_f32, N>(s.dst, col, sum);
-		else if (s.dtype == TSR_F16)
-			tsr_gpu_store_sums<tsr_gpu_f16, N>(s.dst, col, sum);
-		else
-			tsr_gpu_store_sums<tsr_gpu_bf16, N>(s.dst, col, sum);
+			tsr_gpu_sum_few<D, N>(s, col,
+					      more ? stride * (int64_t)sizeof(typename D::stored_t)
+						   : 0,
+					      i, sum);
+		tsr_gpu_store_group<N>(s, col, sum[0]);
+		if (more)
+			tsr_gpu_store_group<N>(s, col + stride, sum[1]);
 	}
 }
 

@@ -31,8 +31,8 @@ enum { TSR_SUM_ROWS_MOST = 256 };
  * Meetings:   none, as in tsr_put.
  * Completion: as in tsr_put.
  * Cost:       16 bytes at a time if the rows of both views begin at multiples of
- *             16 bytes, otherwise one element; loads of four rows are on their
- *             way at once.
+ *             16 bytes, otherwise one element; two such loads of each of
+ *             four rows are on their way at once.
  * Errors:     as in tsr_put; TSR_ERR_KERNEL for another dtype. A row behind
  *             those of `src` ends the launch with TSR_ERR_KERNEL on the emulator, and on
  *             GPUs in debug builds. On the emulator also a `dst` of several

@@ -114,11 +114,6 @@ TSR_DEV void tsr_gpu_record_reduced(const tsr_coop_t *coop, const tsr_gpu_target
 #endif
 }
 
-/** Sixteen bytes of stored elements. */
-template <typename S> struct __attribute__((aligned(16))) tsr_gpu_pack {
-	S element[16 / sizeof(S)];
-};
-
 /**
  * The number of elements of a row that are moved at a time: sixteen bytes of
  * them, if every row of the tile begins at a multiple of sixteen and the row's
