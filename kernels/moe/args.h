@@ -54,6 +54,7 @@ typedef struct moe_args {
 	TSR_HEAP uint64_t *words;   /* counts that ranks put to each other: moe_words */
 	TSR_HEAP uint64_t *counted; /* blocks that have counted; 0 after a run */
 	TSR_HEAP uint64_t *taken;   /* pieces of rows that somebody fills, or has filled */
+	TSR_HEAP uint64_t *steps;   /* of combine, that somebody takes, or has taken */
 	TSR_HEAP uint64_t *ready;   /* of a group of blocks: its filled pieces; 0 after a run */
 	TSR_HEAP uint64_t *planned; /* of each rank: its plans' blocks that have ended (READY) */
 	/* epochs: for which a chunk of tokens is here, a group of blocks complete, and a chunk of

@@ -14,11 +14,19 @@
 
 enum { MOE_WORKERS = 12 }; /* of a block, at most, that combine; more have nothing to do */
 
-/** What a worker has in shared memory: for a token, the rows that are added, and their factors. */
+/**
+ * What a worker has in shared memory: of a token's choices, where they are and then
+ * their weights; the rows that are added; and their factors.
+ */
 typedef struct moe_sum {
-	int32_t places[MOE_CHOICES], rows[MOE_CHOICES];
 	union {
+		int32_t places[MOE_CHOICES];
 		float weights[MOE_CHOICES];
+	};
+	int32_t rows[MOE_CHOICES];
+	union {
+		int32_t choice[MOE_CHOICES]; /* of each row */
+		float factors[MOE_CHOICES];
 		int32_t ranks[MOE_CHOICES]; /* of the first choice on each; -1 */
 	};
 } moe_sum_t;
@@ -66,36 +74,62 @@ TSR_FN void moe_load_places(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_t
 	tsr_sync(worker);
 }
 
-/** Reads their weights. The worker has met, and meets behind it. */
-TSR_FN void moe_load_weights(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_t *a, int32_t row)
+/* ------------------------------------------------------------ on the experts' rank */
+
+/** The row of choice `j` here; a negative number if another rank, or none, has it. */
+TSR_FN int32_t moe_row_here(const moe_sum_t *sum, const moe_args_t *a, int32_t j)
 {
-	moe_read(worker, a, sum->weights, a->weighed, row, 1, a->choices);
-	tsr_sync(worker);
+	const int32_t row = sum->places[j] - a->me * a->capacity;
+	return row < a->capacity ? row : -1;
 }
 
-/* ------------------------------------------------------------ on the experts' rank */
+/** How many of a token's first `choices` choices are here. */
+TSR_FN int32_t moe_count_here(const moe_sum_t *sum, const moe_args_t *a, int32_t choices)
+{
+	int32_t here = 0;
+	for (int32_t j = 0; j < choices; j++)
+		here += moe_row_here(sum, a, j) >= 0;
+	return here;
+}
+
+/**
+ * Makes the list of rows that this rank adds for a token, without gaps: a load of a
+ * row that is not here would be one less on its way. Returns their number.
+ */
+TSR_FN int32_t moe_list_rows(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_t *a, int32_t row)
+{
+	const int32_t count = moe_count_here(sum, a, a->choices);
+	TSR_EACH(worker, j, a->choices) {
+		const int32_t place = moe_row_here(sum, a, j), at = moe_count_here(sum, a, j);
+		if (place >= 0) {
+			sum->rows[at] = place;
+			sum->choice[at] = j;
+		}
+	}
+	tsr_sync(worker); /* weights replace places */
+	if (count > 0)
+		moe_read(worker, a, sum->weights, a->weighed, row, 1, a->choices);
+	tsr_sync(worker);
+	TSR_EACH(worker, i, count) {
+		sum->factors[i] = sum->weights[sum->choice[i]];
+	}
+	tsr_sync(worker);
+	return count;
+}
 
 /** Sums what this rank's experts made of a token of `source`. Nothing if none has it. */
 TSR_FN void moe_return_token(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_t *a, int source,
 			     int32_t token, int32_t band)
 {
-	const int32_t base = a->me * a->capacity;
 	/* on one rank that is all */
 	const tsr_view_t to = a->ranks == 1
 				      ? moe_band(a, a->out, token, 1, band)
 				      : moe_band(a, a->back, moe_row(a, a->me, token), 1, band);
 	moe_load_places(worker, sum, a, moe_row(a, source, token));
-	int32_t here = a->ranks == 1;
-	for (int32_t j = 0; j < a->choices; j++)
-		here |= moe_rank_of(a, sum->places[j]) == a->me;
-	TSR_EACH(worker, j, a->choices) {
-		sum->rows[j] = moe_rank_of(a, sum->places[j]) == a->me ? sum->places[j] - base : -1;
-	}
-	if (!here)
-		return;
-	moe_load_weights(worker, sum, a, moe_row(a, source, token));
-	tsr_sum_rows(worker, to, moe_band(a, a->y2, 0, a->y2.rows, band), sum->rows, sum->weights,
-		     a->choices, source);
+	const int32_t count = moe_list_rows(worker, sum, a, moe_row(a, source, token));
+	if (count > 0 || a->ranks == 1)
+		tsr_sum_rows(worker, to, moe_band(a, a->y2, 0, a->y2.rows, band), sum->rows,
+			     sum->factors, count, source);
 }
 
 /**
@@ -135,9 +169,11 @@ TSR_FN void moe_finish_token(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_
 	moe_load_places(worker, sum, a, moe_row(a, a->me, token));
 	TSR_EACH(worker, j, a->choices) {
 		sum->ranks[j] = moe_first_on_rank(sum, a, j);
-		sum->rows[j] = -1;
 	}
 	tsr_sync(worker);
+	int32_t count = 0;
+	for (int32_t j = 0; j < a->choices; j++)
+		count += sum->ranks[j] >= 0;
 	TSR_EACH(worker, j, a->choices) {
 		const int32_t rank = sum->ranks[j];
 		int32_t before = 0; /* ranks that are added before this one */
@@ -148,7 +184,7 @@ TSR_FN void moe_finish_token(tsr_coop_t *worker, moe_sum_t *sum, const moe_args_
 	}
 	tsr_sync(worker);
 	tsr_sum_rows(worker, moe_band(a, a->out, token, 1, band),
-		     moe_band(a, a->back, 0, a->back.rows, band), sum->rows, 0, a->choices, a->me);
+		     moe_band(a, a->back, 0, a->back.rows, band), sum->rows, 0, count, a->me);
 }
 
 /**

@@ -1,9 +1,9 @@
 /*
  * Fused: behind the plan, one kernel for each product. Beside the first product
  * some blocks send this rank's tokens, and others fill the rows that it reads. A
- * block that has sent fills rows, too. Beside the second product the same blocks
+ * block that has sent fills rows, too. Beside the second product as many blocks
  * return results: its columns are computed in bands, and a band is returned while
- * the next one is computed. All blocks return the last band.
+ * the next one is computed. A block that has computed its tiles returns results, too.
  *
  * The first blocks move, because others wait for them: they become resident first.
  *
@@ -93,32 +93,85 @@ TSR_FN void moe_await_band(tsr_coop_t *worker, const moe_run_t *run, int32_t ban
 }
 
 /**
- * A worker of the blocks that move: returns all bands but the last, and finishes
- * each when the next one has been returned, so that it waits little.
+ * A step of combine: a worker returns a batch of a band to a rank, or finishes one
+ * of this rank's own. A band is finished behind the return of the next one, so that
+ * workers wait little.
+ *
+ * A worker waits for this rank's product, or for other ranks' returns, which come
+ * before its own step in their order. So some worker can always go on.
  */
-TSR_FN void moe_return_early(tsr_coop_t *worker, moe_combining_t *shared, const moe_run_t *run,
-			     moe_worker_t mine, int computing)
+typedef struct moe_step {
+	int32_t band, batch;
+	int32_t distance; /* of the rank to which it is returned; -1: it is finished */
+} moe_step_t;
+
+/** How many steps return a band, and how many finish one. On one rank a return is all. */
+TSR_FN int32_t moe_returns(const moe_args_t *a)
 {
-	for (int32_t band = 0; band + 1 < run->bands; band++) {
-		moe_await_band(worker, run, band, computing);
-		moe_return_band(worker, shared, run, band, mine);
-		if (band > 0)
-			moe_finish_band(worker, shared, run, band - 1, mine);
-	}
-	if (run->bands > 1)
-		moe_finish_band(worker, shared, run, run->bands - 2, mine);
+	return a->ranks * a->batches;
 }
 
-/** The last band, by the workers of all blocks. */
-TSR_FN void moe_return_last(tsr_coop_t *block, moe_combining_t *shared, const moe_run_t *run,
-			    int computing)
+TSR_FN int32_t moe_finishes(const moe_args_t *a)
 {
+	return a->ranks > 1 ? a->batches : 0;
+}
+
+/** Step `number`: round 0 returns the first band, and the last one only finishes. */
+TSR_FN moe_step_t moe_step_at(const moe_run_t *run, int32_t number)
+{
+	const moe_args_t *a = run->args;
+	const int32_t returns = moe_returns(a), each = returns + moe_finishes(a);
+	int32_t round = 0, index = number;
+	if (number >= returns) {
+		round = 1 + (number - returns) / each;
+		index = (number - returns) % each;
+	}
+	if (round == run->bands)
+		index += returns;
+	moe_step_t step;
+	step.band = index < returns ? round : round - 1;
+	step.batch = index % a->batches;
+	step.distance = index < returns ? (1 + index / a->batches) % a->ranks : -1;
+	return step;
+}
+
+/**
+ * A worker: takes steps that nobody has taken yet, until there is none. The plan sets
+ * the counter to 0, and its launch has ended.
+ * Partner:    the adds, of each other. Litmus: MP.rmw.sameGPU-aa. Relaxed adds would
+ *             be load buffering, together with the signals of several ranks.
+ */
+TSR_FN void moe_take_steps(tsr_coop_t *worker, moe_combining_t *shared, const moe_run_t *run,
+			   int computing)
+{
+	const moe_args_t *a = run->args;
+	const int32_t steps = run->bands * (moe_returns(a) + moe_finishes(a));
+	int32_t computed = 0; /* bands that this worker has waited for */
+	for (;;) {
+		const uint64_t number = tsr_atomic_add(worker, a->steps, (uint64_t)1, a->me,
+						       TSR_ACQ_REL, TSR_SCOPE_DEVICE);
+		if (number >= (uint64_t)steps)
+			return;
+		const moe_step_t step = moe_step_at(run, (int32_t)number);
+		if (step.distance < 0) {
+			moe_finish_batch(worker, shared, run, step.batch, step.band);
+			continue;
+		}
+		for (; computed <= step.band; computed++)
+			moe_await_band(worker, run, computed, computing);
+		moe_return_batch(worker, shared, run, tsr_peer(worker, step.distance), step.batch,
+				 step.band);
+	}
+}
+
+/** Combine, by the workers of all blocks. More than MOE_WORKERS of a block have nothing to do. */
+TSR_FN void moe_take_all(tsr_coop_t *block, moe_combining_t *shared, const moe_run_t *run,
+			 int computing)
+{
+	tsr_role(block, "return");
 	tsr_coop_t worker = tsr_split(block);
-	const moe_worker_t mine =
-		moe_worker(&worker, tsr_block_index(block), tsr_block_count(block));
-	moe_await_band(&worker, run, run->bands - 1, computing);
-	moe_return_band(&worker, shared, run, run->bands - 1, mine);
-	moe_finish_band(&worker, shared, run, run->bands - 1, mine);
+	if (tsr_worker_index(&worker) < MOE_WORKERS)
+		moe_take_steps(&worker, shared, run, computing);
 	tsr_sync(block);
 }
 
@@ -139,17 +192,11 @@ TSR_KERNEL_SHARED(moe_combine, moe_returning_t, moe_args_t, a)
 	const int movers = a->senders + a->expanders, computing = tsr_block_count(block) - movers,
 		  index = tsr_block_index(block);
 	moe_set_second(&run);
-	if (index < movers) {
-		tsr_role(block, "return");
-		tsr_coop_t worker = tsr_split(block);
-		moe_return_early(&worker, &shared->combining, &run,
-				 moe_worker(&worker, index, movers), computing);
-		tsr_sync(block);
-	} else {
+	if (index >= movers) {
 		tsr_role(block, "compute");
 		moe_multiply_second(block, &run, index - movers, computing);
 	}
-	moe_return_last(block, &shared->combining, &run, computing);
+	moe_take_all(block, &shared->combining, &run, computing);
 }
 
 #endif

@@ -26,8 +26,11 @@ enum {
 	BUFFERS
 };
 
-/* Tokens that come back together: so many workers of a few blocks share a band. */
-enum { BATCH = 16 };
+/*
+ * Tokens that come back together. Of 8192 tokens a rank, two ranks have 4096 batches
+ * for the 1600 workers of a Hopper; each is a chain of loads that wait for each other.
+ */
+enum { BATCH = 4 };
 
 static moe_plan_t *plan_of(const plan_t *plan)
 {
@@ -60,6 +63,7 @@ static int64_t batches(const moe_config_t *c)
 enum {
 	FLAGS_COUNTED,
 	FLAGS_TAKEN,
+	FLAGS_STEPS,
 	FLAGS_READY,
 	FLAGS_PLANNED,
 	FLAGS_COME,
@@ -74,6 +78,7 @@ static void flag_places(const moe_config_t *c, int ranks, int64_t places_out[FLA
 {
 	const int64_t counts[FLAGS_END] = {[FLAGS_COUNTED] = 1,
 					   [FLAGS_TAKEN] = 1,
+					   [FLAGS_STEPS] = 1,
 					   [FLAGS_READY] = moe_capacity(c, ranks) / c->tile.m,
 					   [FLAGS_PLANNED] = ranks,
 					   [FLAGS_COME] = ranks * moe_chunks(c),
@@ -265,6 +270,7 @@ static void set_flags(plan_t *plan)
 	flag_places(&self->config, plan->ranks, places);
 	args->counted = flags + places[FLAGS_COUNTED];
 	args->taken = flags + places[FLAGS_TAKEN];
+	args->steps = flags + places[FLAGS_STEPS];
 	args->ready = flags + places[FLAGS_READY];
 	args->planned = flags + places[FLAGS_PLANNED];
 	args->come = flags + places[FLAGS_COME];

@@ -134,6 +134,7 @@ TSR_FN void moe_publish(tsr_coop_t *block, moe_planning_t *shared, const moe_arg
 		return;
 	tsr_atomic_store(block, a->counted, (uint64_t)0, a->me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 	tsr_atomic_store(block, a->taken, (uint64_t)0, a->me, TSR_RELAXED, TSR_SCOPE_DEVICE);
+	tsr_atomic_store(block, a->steps, (uint64_t)0, a->me, TSR_RELAXED, TSR_SCOPE_DEVICE);
 	TSR_EACH(block, e, a->all_experts + 1) {
 		shared->totals[e] = e < a->all_experts ? 0 : a->tokens;
 	}
