@@ -196,11 +196,11 @@ template <typename S> struct __attribute__((aligned(16))) tsr_gpu_pack {
 };
 
 /**
- * The same as they are loaded: in words. Small elements would be taken apart right
- * behind their load, by the compiler's choice, and that waits for the load. So loads
- * that are to be on their way together are of this type, and are decoded behind them.
+ * The same as they are loaded: 16-bit elements in words. The compiler would take
+ * them apart right behind their load, and that waits for the load. So loads that are
+ * to be on their way together are of this type, and are decoded behind them.
  */
-template <typename S, bool WORDS = (sizeof(S) <= 4)> struct tsr_gpu_loaded {
+template <typename S, bool WORDS = (sizeof(S) == 2)> struct tsr_gpu_loaded {
 	typedef tsr_gpu_pack<uint32_t> type;
 };
 template <typename S> struct tsr_gpu_loaded<S, false> {
@@ -208,16 +208,14 @@ template <typename S> struct tsr_gpu_loaded<S, false> {
 };
 
 /** Element `i` of what has been loaded. */
-template <typename S>
-TSR_DEV S tsr_gpu_loaded_element(const typename tsr_gpu_loaded<S>::type &loaded, int i)
+template <typename S, typename P> TSR_DEV S tsr_gpu_loaded_element(const P &loaded, int i)
 {
-	if constexpr (sizeof(S) == 8) {
-		return loaded.element[i];
-	} else if constexpr (!tsr_gpu_is_integer<S>) {
-		return tsr_gpu_float(loaded.element[i]);
+	if constexpr (sizeof(S) == 2) {
+		return (S)(loaded.element[i / 2] >> (16 * (i % 2)));
 	} else {
-		const int bytes = (int)sizeof(S), each = 4 / bytes;
-		return (S)(loaded.element[i / each] >> (8 * bytes * (i % each)));
+		S x;
+		__builtin_memcpy(&x, &loaded.element[i], sizeof x);
+		return x;
 	}
 }
 
