@@ -196,11 +196,12 @@ template <typename S> struct __attribute__((aligned(16))) tsr_gpu_pack {
 };
 
 /**
- * The same as they are loaded: 16-bit elements in words. The compiler would take
- * them apart right behind their load, and that waits for the load. So loads that are
- * to be on their way together are of this type, and are decoded behind them.
+ * The same as they are loaded. Where the compiler would take 16-bit elements apart
+ * right behind their load, they are loaded in words, and decoded behind all loads
+ * that are to be on their way together.
  */
-template <typename S, bool WORDS = (sizeof(S) == 2)> struct tsr_gpu_loaded {
+template <typename S, bool WORDS = (TSR_PORT_UNPACKS_EARLY && sizeof(S) == 2)>
+struct tsr_gpu_loaded {
 	typedef tsr_gpu_pack<uint32_t> type;
 };
 template <typename S> struct tsr_gpu_loaded<S, false> {
@@ -210,7 +211,7 @@ template <typename S> struct tsr_gpu_loaded<S, false> {
 /** Element `i` of what has been loaded. */
 template <typename S, typename P> TSR_DEV S tsr_gpu_loaded_element(const P &loaded, int i)
 {
-	if constexpr (sizeof(S) == 2) {
+	if constexpr (sizeof loaded.element[0] == 2 * sizeof(S)) {
 		return (S)(loaded.element[i / 2] >> (16 * (i % 2)));
 	} else {
 		S x;

@@ -78,6 +78,9 @@
  * A port may define TSR_PORT_MEET_SHARED(coop): tsr_gpu_meet_shared
  * (gpu/coop.h), if that costs less than tsr_gpu_meet.
  *
+ * A port defines TSR_PORT_UNPACKS_EARLY as 1 if its compiler takes small elements
+ * apart right behind their load, and so waits for it (tsr_gpu_loaded, gpu/convert.h).
+ *
  * Then it defines these device functions:
  *
  *   int tsr_port_thread(), tsr_port_block()
