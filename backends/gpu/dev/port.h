@@ -78,7 +78,7 @@
  * A port may define TSR_PORT_MEET_SHARED(coop): tsr_gpu_meet_shared
  * (gpu/coop.h), if that costs less than tsr_gpu_meet.
  *
- * A port defines TSR_PORT_UNPACKS_EARLY as 1 if its compiler takes small elements
+ * A port may define TSR_PORT_UNPACKS_EARLY as 1, if its compiler takes small elements
  * apart right behind their load, and so waits for it (tsr_gpu_loaded, gpu/convert.h).
  *
  * Then it defines these device functions:
@@ -227,6 +227,10 @@ TSR_DEV tsr_coop_t *tsr_gpu_at(tsr_coop_t *coop, const char *file, int line)
 #define TSR_PART_OF_NONE ((const char *)0)
 /* reports of this port name no call */
 #define TSR_PART_OF(coop_, call_) ((void)(coop_), (void)(call_))
+
+#if !defined(TSR_PORT_UNPACKS_EARLY)
+#define TSR_PORT_UNPACKS_EARLY 0
+#endif
 
 /* this port does not compare them */
 #define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, reach_, size_, root_) \

@@ -32,7 +32,6 @@
 #define TSR_PORT_MOVER_THREADS TSR_HIP_WAVE_THREADS
 #define TSR_PORT_PART_THREADS TSR_HIP_WAVE_THREADS
 #define TSR_PORT_BLOCK_THREADS(workers_) TSR_HIP_BLOCK_THREADS(workers_)
-#define TSR_PORT_UNPACKS_EARLY 0
 
 #define TSR_PORT_LAYOUT "hip/dev/layout.h"
 #define TSR_PORT_OUTGOING "hip/dev/outgoing.h"

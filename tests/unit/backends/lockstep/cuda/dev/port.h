@@ -17,6 +17,7 @@
 #define TSR_PORT_MOVER_THREADS TSR_CUDA_MOVER_THREADS
 #define TSR_PORT_PART_THREADS TSR_CUDA_WARP_THREADS
 #define TSR_PORT_BLOCK_THREADS(workers_) TSR_CUDA_BLOCK_THREADS(workers_)
+#define TSR_PORT_UNPACKS_EARLY 1
 #define TSR_PORT_LAYOUT "cuda/dev/layout.h"
 #define TSR_PORT_OUTGOING "hip/dev/outgoing.h" /* none of its own */
 #define TSR_PORT_ADD "hip/dev/add.h"           /* by compare-and-swap */
