@@ -30,7 +30,7 @@ template <typename S, int N> struct __attribute__((aligned(N * sizeof(S)))) tsr_
 
 /** N elements, sixteen bytes or one, as they are loaded. */
 template <typename S, int N> struct tsr_gpu_summed {
-	typedef typename tsr_gpu_loaded<S, true>::type type; /* f32 too: fewer registers */
+	typedef typename tsr_gpu_loaded<S, true>::type type; /* on all ports: fewer registers */
 	TSR_DEV S element(const type &loaded, int i)
 	{
 		return tsr_gpu_loaded_element<S>(loaded, i);
