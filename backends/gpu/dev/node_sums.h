@@ -2,7 +2,7 @@
  * Bodies of what the collectives that combine ask of a port whose teams span
  * nodes (common/dev/partials.h, common/dev/combine.h). Each thread combines
  * elements of its own. What ranks of other nodes have, and what goes to one,
- * passes through the room of a request, some columns of a row at a time.
+ * passes through the room of a request, some rows and columns at a time.
  */
 #ifndef TESSERA_GPU_DEV_NODE_SUMS_H
 #define TESSERA_GPU_DEV_NODE_SUMS_H
@@ -23,9 +23,9 @@ typedef struct tsr_gpu_noded {
 	int node; /* whose members are combined; -1: those of all nodes */
 } tsr_gpu_noded_t;
 
-/** Some columns of a row. */
+/** What is combined at a time: rows where all their columns fit, or else columns of one row. */
 typedef struct tsr_gpu_stretch {
-	int64_t row, col, cols;
+	int64_t row, col, rows, cols;
 	char *room; /* what far ranks have: each rank's part, and the result behind them */
 	int64_t each;
 } tsr_gpu_stretch_t;
@@ -50,13 +50,20 @@ TSR_DEV char *tsr_gpu_element_at(const tsr_view_t &view, int64_t row, int64_t co
 	return (char *)view.data + (row * view.ld + col) * tsr_gpu_dtype_bytes(view.dtype);
 }
 
-/** What a rank has of column `i` of the stretch. */
+/** The address of element `i` of the stretch in a view. */
+TSR_DEV char *tsr_gpu_stretched(const tsr_view_t &view, const tsr_gpu_stretch_t &s, int64_t i)
+{
+	const int row = (int)i / (int)s.cols, col = (int)i % (int)s.cols;
+	return tsr_gpu_element_at(view, s.row + row, s.col + col);
+}
+
+/** What a rank has of element `i` of the stretch. */
 template <typename D>
 TSR_DEV typename D::value_t tsr_gpu_noded_of(const tsr_gpu_noded_t &n, const tsr_gpu_stretch_t &s,
 					     int64_t i, int rank)
 {
 	typedef typename D::stored_t stored_t;
-	const stored_t *mine = (const stored_t *)tsr_gpu_element_at(n.src, s.row, s.col + i);
+	const stored_t *mine = (const stored_t *)tsr_gpu_stretched(n.src, s, i);
 	const stored_t *at = tsr_gpu_is_far(n.coop, rank)
 				     ? (const stored_t *)(s.room + rank * s.each) + i
 				     : tsr_gpu_heap_address(n.coop, mine, rank);
@@ -88,13 +95,13 @@ TSR_DEV typename D::value_t tsr_gpu_noded_partial(const tsr_gpu_noded_t &n,
 	typedef typename tsr_gpu_partial_of<value_t>::type wide_t;
 	const tsr_view_t view = tsr_partial(n.partials, node < mine ? node : node - 1,
 					    tsr_port_node_members(n.coop, node));
-	const char *at = tsr_gpu_element_at(view, s.row, s.col + i);
+	const char *at = tsr_gpu_stretched(view, s, i);
 	if (view.dtype == (int32_t)D::code)
 		return tsr_gpu_decode<value_t, D>(*(const typename D::stored_t *)at);
 	return tsr_gpu_decode<value_t, wide_t>(*(const typename wide_t::stored_t *)at);
 }
 
-/** Column `i` of the stretch: each node's members first, then the nodes. */
+/** Element `i` of the stretch: each node's members first, then the nodes. */
 template <typename D>
 TSR_DEV typename D::value_t tsr_gpu_noded_one(const tsr_gpu_noded_t &n, const tsr_gpu_stretch_t &s,
 					      int64_t i)
@@ -119,14 +126,15 @@ TSR_DEV void tsr_gpu_noded_get(const tsr_gpu_noded_t &n, const tsr_gpu_stretch_t
 {
 	if (n.node >= 0 || n.partials)
 		return;
-	const int64_t bytes = s.cols * tsr_gpu_dtype_bytes(n.src.dtype);
+	const int64_t bytes = tsr_gpu_dtype_bytes(n.src.dtype);
 	TSR_GPU_NO_UNROLL
 	for (int rank = 0; rank < tsr_size(n.coop) && a->room; rank++) {
 		if (!tsr_gpu_is_far(n.coop, rank))
 			continue;
-		tsr_gpu_request_t want = tsr_gpu_far_rows(n.coop, TSR_GPU_ASK_GET,
-							  tsr_gpu_element_at(n.src, s.row, s.col),
-							  0, bytes, 1, rank);
+		tsr_gpu_request_t want =
+			tsr_gpu_far_rows(n.coop, TSR_GPU_ASK_GET,
+					 tsr_gpu_element_at(n.src, s.row, s.col), n.src.ld * bytes,
+					 s.cols * bytes, s.rows, rank);
 		want.bits = (uint64_t)(rank * s.each);
 		tsr_gpu_far_fetch(n.coop, a, want);
 	}
@@ -136,19 +144,24 @@ TSR_DEV void tsr_gpu_noded_get(const tsr_gpu_noded_t &n, const tsr_gpu_stretch_t
 TSR_DEV void tsr_gpu_noded_give(const tsr_gpu_noded_t &n, const tsr_gpu_stretch_t &s,
 				tsr_gpu_asking_t *a, int64_t at, int rank)
 {
-	const int64_t bytes = s.cols * tsr_gpu_dtype_bytes(n.dst.dtype);
+	const int64_t bytes = tsr_gpu_dtype_bytes(n.dst.dtype), row_bytes = s.cols * bytes;
 	char *mine = tsr_gpu_element_at(n.dst, s.row, s.col);
 	if (tsr_gpu_is_far(n.coop, rank)) {
 		tsr_gpu_request_t want =
-			tsr_gpu_far_rows(n.coop, TSR_GPU_ASK_PUT, mine, 0, bytes, 1, rank);
+			tsr_gpu_far_rows(n.coop, TSR_GPU_ASK_PUT, mine, n.dst.ld * bytes, row_bytes,
+					 s.rows, rank);
 		want.bits = (uint64_t)at;
 		tsr_gpu_far_send(n.coop, a, want);
 		return;
 	}
 	tsr_gpu_one_place_t there;
-	tsr_gpu_copy_rows(n.coop, there,
-			  tsr_gpu_row(tsr_gpu_heap_address(n.coop, mine, rank), s.room + at,
-				      (size_t)bytes));
+	const tsr_gpu_rows_of_bytes_t job = {tsr_gpu_heap_address(n.coop, mine, rank),
+					     s.room + at,
+					     n.dst.ld * bytes,
+					     row_bytes,
+					     s.rows,
+					     row_bytes};
+	tsr_gpu_copy_rows(n.coop, there, job);
 }
 
 template <typename D, typename E>
@@ -160,7 +173,7 @@ TSR_DEV void tsr_gpu_noded_stretch(const tsr_gpu_noded_t &n, const tsr_gpu_stret
 	typename E::stored_t *result = (typename E::stored_t *)(s.room + at);
 	tsr_gpu_noded_get(n, s, a);
 	TSR_GPU_NO_UNROLL
-	for (int64_t i = n.coop->thread; i < s.cols && a->room; i += n.coop->threads)
+	for (int64_t i = n.coop->thread; i < s.rows * s.cols && a->room; i += n.coop->threads)
 		result[i] = tsr_gpu_encode<E>(tsr_gpu_noded_one<D>(n, s, i));
 	tsr_gpu_meet(n.coop);
 	TSR_GPU_NO_UNROLL
@@ -173,14 +186,19 @@ TSR_DEV void tsr_gpu_noded_stretch(const tsr_gpu_noded_t &n, const tsr_gpu_stret
 template <typename D, typename E> TSR_DEV void tsr_gpu_combine_noded(const tsr_gpu_noded_t &n)
 {
 	const int64_t slots = tsr_size(n.coop) + 1, each = TSR_GPU_ROOM_BYTES / slots / 16 * 16,
-		      most = each / 8;
+		      most = each / 8, wide = n.src.cols < most ? n.src.cols : most,
+		      high = most / wide;
 	tsr_gpu_asking_t a = tsr_gpu_far_begin(n.coop);
 	TSR_GPU_NO_UNROLL
-	for (int64_t row = 0; row < n.src.rows; row++)
+	for (int64_t row = 0; row < n.src.rows; row += high)
 		TSR_GPU_NO_UNROLL
-	for (int64_t col = 0; col < n.src.cols && a.room; col += most) {
-		const tsr_gpu_stretch_t s = {
-			row, col, n.src.cols - col < most ? n.src.cols - col : most, a.room, each};
+	for (int64_t col = 0; col < n.src.cols && a.room; col += wide) {
+		const tsr_gpu_stretch_t s = {row,
+					     col,
+					     n.src.rows - row < high ? n.src.rows - row : high,
+					     n.src.cols - col < wide ? n.src.cols - col : wide,
+					     a.room,
+					     each};
 		tsr_gpu_noded_stretch<D, E>(n, s, &a);
 	}
 	tsr_gpu_far_end(n.coop, a);
@@ -203,7 +221,7 @@ TSR_GPU_CALLED void tsr_gpu_combine_nodes_seldom(const tsr_gpu_noded_t &n)
 {
 	const int me = tsr_rank(n.coop);
 	tsr_port_settle(n.coop);
-	if (!tsr_gpu_reduces(n.coop, n.src) ||
+	if (n.src.rows <= 0 || n.src.cols <= 0 || !tsr_gpu_reduces(n.coop, n.src) ||
 	    !tsr_gpu_accepts_view(n.coop, n.dst, n.to == TSR_ANY_RANK ? me : n.to))
 		return;
 	TSR_GPU_BY_DTYPE(n.src.dtype, D, (tsr_gpu_combine_noded_as<D>(n)))
