@@ -296,6 +296,13 @@ tsr_status_t tsr_gpu_function(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_ke
 /** Whether there is code that keeps a record, for this device. */
 bool tsr_gpu_keeps_record(const tsr_gpu_t *gpu, const tsr_device_t *device,
 			  const tsr_kernel_t *kernel);
+
+/**
+ * Loads the code of all units in one form. In a world over several nodes, before the
+ * first launch: drivers load code only when kernels that run have ended, and meanwhile
+ * serve no rank of another node, for which such a kernel may wait.
+ */
+tsr_status_t tsr_gpu_modules_load(tsr_gpu_t *gpu, tsr_device_t *device, tsr_gpu_form_t form);
 void tsr_gpu_modules_unload(tsr_gpu_t *gpu, tsr_device_t *device);
 
 /* ------------------------------------------------ waiting (await.c, note.c) */

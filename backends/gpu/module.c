@@ -175,12 +175,34 @@ static tsr_status_t check_function(const tsr_gpu_t *gpu, const tsr_gpu_function_
 	return TSR_OK;
 }
 
-tsr_status_t tsr_gpu_function(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_kernel_t *kernel,
-			      tsr_gpu_form_t form, const tsr_gpu_function_t **function_out)
+/** The kernel in a module that has been loaded; null: its unit has not. */
+static const tsr_gpu_function_t *loaded(const tsr_gpu_t *gpu, const tsr_kernel_t *kernel,
+					tsr_gpu_form_t form)
 {
 	const tsr_gpu_function_t *f = NULL;
 	for (const tsr_gpu_module_t *m = gpu->modules; m && !f; m = m->next)
 		f = m->form == form ? function_in(m, kernel) : NULL;
+	return f;
+}
+
+tsr_status_t tsr_gpu_modules_load(tsr_gpu_t *gpu, tsr_device_t *device, tsr_gpu_form_t form)
+{
+	const tsr_kernel_t *kernel;
+	tsr_status_t status = TSR_OK;
+	for (int i = 0; status == TSR_OK && (kernel = tsr_kernel_at(i)) != NULL; i++) {
+		tsr_gpu_module_t *m;
+		const tsr_image_t *image =
+			loaded(gpu, kernel, form) ? NULL : image_of(gpu, device, kernel, form);
+		if (image)
+			status = load(gpu, device, image, kernel->unit, form, &m);
+	}
+	return status;
+}
+
+tsr_status_t tsr_gpu_function(tsr_gpu_t *gpu, tsr_device_t *device, const tsr_kernel_t *kernel,
+			      tsr_gpu_form_t form, const tsr_gpu_function_t **function_out)
+{
+	const tsr_gpu_function_t *f = loaded(gpu, kernel, form);
 	if (!f) {
 		const tsr_image_t *image = image_of(gpu, device, kernel, form);
 		tsr_gpu_module_t *m = NULL;

@@ -158,6 +158,8 @@ tsr_status_t tsr_gpu_nodes_serve(tsr_device_t *device, tsr_net_memory_t *memory_
 	status = make_requests(device, nodes);
 	if (status == TSR_OK)
 		status = make_service(device, nodes);
+	if (status == TSR_OK)
+		status = tsr_gpu_modules_load(gpu, device, TSR_GPU_NODES);
 	tsr_gpu_leave(device, before);
 	if (status == TSR_OK)
 		status = tsr_gpu_couriers_start(device);
