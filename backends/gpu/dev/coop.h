@@ -106,12 +106,19 @@ TSR_DEV tsr_coop_t tsr_gpu_seldom(const tsr_coop_t *coop)
 	return seldom;
 }
 
-/** Ends that path: takes over its changes of the coop. */
+/**
+ * Ends that path: takes over what may have changed. Who the threads are has not,
+ * and must not come from a copy that a function has had the address of: the
+ * compiler would no longer know how many they are, and lay down the code for each
+ * number.
+ */
 TSR_DEV void tsr_gpu_seldom_end(tsr_coop_t *coop, const tsr_coop_t *seldom)
 {
-	const int thread = coop->thread;
-	*coop = *seldom;
-	coop->thread = thread;
+	coop->turn = seldom->turn;
+	coop->posted = seldom->posted;
+	coop->unended = seldom->unended;
+	coop->kept = seldom->kept;
+	coop->stamps = seldom->stamps;
 }
 
 /** Whether this thread acts where the coop acts only once. */

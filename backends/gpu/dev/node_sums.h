@@ -121,8 +121,8 @@ TSR_DEV typename D::value_t tsr_gpu_noded_one(const tsr_gpu_noded_t &n, const ts
 }
 
 /** Gets what far ranks have of a stretch, where it is not given as partials. */
-TSR_DEV void tsr_gpu_noded_get(const tsr_gpu_noded_t &n, const tsr_gpu_stretch_t &s,
-			       tsr_gpu_asking_t *a)
+TSR_GPU_CALLED void tsr_gpu_noded_get(const tsr_gpu_noded_t &n, const tsr_gpu_stretch_t &s,
+				      tsr_gpu_asking_t *a)
 {
 	if (n.node >= 0 || n.partials)
 		return;
@@ -141,8 +141,8 @@ TSR_DEV void tsr_gpu_noded_get(const tsr_gpu_noded_t &n, const tsr_gpu_stretch_t
 }
 
 /** Stores the result of a stretch, which the room has at `at`, to one rank. */
-TSR_DEV void tsr_gpu_noded_give(const tsr_gpu_noded_t &n, const tsr_gpu_stretch_t &s,
-				tsr_gpu_asking_t *a, int64_t at, int rank)
+TSR_GPU_CALLED void tsr_gpu_noded_give(const tsr_gpu_noded_t &n, const tsr_gpu_stretch_t &s,
+				       tsr_gpu_asking_t *a, int64_t at, int rank)
 {
 	const int64_t bytes = tsr_gpu_dtype_bytes(n.dst.dtype), row_bytes = s.cols * bytes;
 	char *mine = tsr_gpu_element_at(n.dst, s.row, s.col);
