@@ -236,14 +236,20 @@ tsr_status_t perf_move_time(const perf_move_t *move, uint64_t repeats, double *n
 	return TSR_OK;
 }
 
-/** Number of operations in the first launch, for a fast machine: it should outlast a launch. */
+uint64_t perf_move_guess(const perf_run_t *run, size_t size_bytes)
+{
+	const double bytes = (double)size_bytes;
+	return run->far ? perf_enough(1, 20000 + bytes) : perf_enough(1, 20 + bytes / 64);
+}
+
+/** Number of operations in the first launch. */
 static uint64_t guess(const perf_move_t *move)
 {
 	const double call_ns = 2000, bytes = (double)move->args.size_bytes;
 
 	if (!move->kernel)
 		return perf_enough(1, call_ns * (double)move->messages + bytes / 64);
-	return move->run->options->each ? 100 : perf_enough(1, 20 + bytes / 64);
+	return move->run->options->each ? 100 : perf_move_guess(move->run, move->args.size_bytes);
 }
 
 tsr_status_t perf_move_warm_up(perf_move_t *move)

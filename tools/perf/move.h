@@ -46,6 +46,12 @@ tsr_status_t perf_move_time(const perf_move_t *move, uint64_t repeats, double *n
 /** Times the same by the host's memcpy. 0: the host cannot reach the memory. */
 double perf_move_time_memcpy(const perf_move_t *move, uint64_t repeats);
 
+/**
+ * Number of operations in the first launch, for a fast machine: it should outlast a
+ * launch. To a rank of another node each is a message.
+ */
+uint64_t perf_move_guess(const perf_run_t *run, size_t size_bytes);
+
 /** Warms up, and chooses the operations of a sample. On the rank that moves. */
 tsr_status_t perf_move_warm_up(perf_move_t *move);
 

@@ -70,7 +70,7 @@ static tsr_status_t measure_together(perf_move_t *move, size_t size_bytes, perf_
 
 	PERF_TRY(perf_move_open(move, size_bytes, false)); /* nothing is verified */
 	PERF_TRY(perf_move_whole(move, size_bytes));
-	PERF_TRY(perf_choose(run, perf_enough(1, 20 + (double)size_bytes / 64), move_together, move,
+	PERF_TRY(perf_choose(run, perf_move_guess(run, size_bytes), move_together, move,
 			     &move->repeats));
 	return perf_sample(run, true, sample_together, move, pair_out);
 }
