@@ -163,17 +163,23 @@ TSR_DEV void tsr_cuda_acquired_to_engine(void)
 
 /*
  * ---- registers: each warpgroup takes or gives its own. The sums over a block
- * do not exceed what it was launched with.
+ * do not exceed what it was launched with. In code for worlds over nodes each keeps
+ * what it was launched with: there functions are called, and ptxas finds no registers
+ * for one that may be called with few of them (C7600).
  */
 
 template <int REGISTERS> TSR_DEV void tsr_cuda_registers_up(void)
 {
+#if !TSR_PORT_NODES
 	__asm__ volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+#endif
 }
 
 template <int REGISTERS> TSR_DEV void tsr_cuda_registers_down(void)
 {
+#if !TSR_PORT_NODES
 	__asm__ volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+#endif
 }
 
 #endif
