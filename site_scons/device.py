@@ -371,7 +371,8 @@ def _image(env, kit, unit, assembly, form=PLAIN):
     """The code object that the vendor's driver loads."""
     path = _path(env, kit, unit, kit.image_suffix, form)
     command = f"{kit.assemble_command} -o $TARGET $SOURCE"
-    if kit.backend == "cuda" and "kernels/" in unit:  # tests may want such a kernel
+    # Tests may want a kernel whose products wait, and for several nodes some must do.
+    if kit.backend == "cuda" and "kernels/" in unit and form != NODES:
         command = f"site_scons/assemble {command}"
     return env.Command(path, assembly, _action(env, command))[0]
 
