@@ -45,8 +45,9 @@ typedef struct tsr_launcher {
  *             threads.
  * Failure:    when a rank dies, the other ranks are told, including those that
  *             still wait for it to join. Ranks that have not ended within the
- *             deadline are killed. If all ranks that are left are stopped, they
- *             are killed at once. No process, socket or shared memory is left
+ *             deadline are killed; where ranks are threads, the process of all
+ *             ranks is ended. If all ranks that are left are stopped, they are
+ *             killed at once. No process, socket or shared memory is left
  *             behind, even when this process is interrupted or killed.
  * Signals:    SIGINT, SIGTERM, SIGHUP and SIGQUIT end the ranks, unless the
  *             process ignored them before the call. SIGTSTP stops the ranks and

@@ -93,10 +93,9 @@ void tsr_boot_leave(tsr_boot_t *boot);
 /**
  * Called by ranks that are threads, before they unmap memory that they share:
  * no exchange could tell them that the others no longer use it. Waits until all
- * ranks have called this or left. This is the only wait without a deadline: the
- * code that started the threads joins all of them, so leaving a late thread
- * behind would leak the memory and end nothing sooner. For processes it returns
- * at once.
+ * ranks have called this or left. It has no deadline of its own: the code that
+ * started the threads ends the process if one is late (src/world/main.c). For
+ * processes it returns at once.
  */
 void tsr_boot_quiesce(tsr_boot_t *boot);
 

@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "src/base/error.h"
 #include "src/base/executor.h"
 #include "src/base/log.h"
+#include "src/base/os/clock.h"
 #include "src/world/host.h"
 #include "src/world/program.h"
 
@@ -39,12 +42,32 @@ int tsr_fail(tsr_world_t *world)
 	return report(world != NULL ? world->boot : NULL);
 }
 
+/** The first failure of a rank, where ranks are threads. */
+typedef struct failure {
+	_Atomic int code;          /* 0: none yet */
+	_Atomic uint64_t since_ns; /* the same */
+} failure_t;
+
+/* Relaxed: whoever reads the time needs no more than it; the code is read after all threads have
+ * been joined, or when the process ends. */
+static void note_failure(failure_t *first, int code)
+{
+	int none = 0;
+	uint64_t never = 0;
+	if (first == NULL || code == 0)
+		return;
+	(void)atomic_compare_exchange_strong_explicit(&first->code, &none, code,
+						      memory_order_relaxed, memory_order_relaxed);
+	(void)atomic_compare_exchange_strong_explicit(&first->since_ns, &never, tsr_now_ns(),
+						      memory_order_relaxed, memory_order_relaxed);
+}
+
 /**
  * One rank's life, from membership to the end of it. A rank that fails ends the
- * world, so that nobody waits for it.
+ * world, so that nobody waits for it. `first`: null where ranks are no threads.
  */
 static int run_rank(tsr_boot_t *boot, const tsr_options_t *options, int argc, char **argv,
-		    tsr_main_fn entry)
+		    tsr_main_fn entry, failure_t *first)
 {
 	tsr_world_t *world;
 	int code;
@@ -61,8 +84,10 @@ static int run_rank(tsr_boot_t *boot, const tsr_options_t *options, int argc, ch
 		else if ((status = tsr_world_settle(world)) != TSR_OK)
 			/* before the close: ranks as threads may wait there for one that is late */
 			code = report(boot);
+		note_failure(first, code); /* the close waits for ranks that are threads */
 		(void)tsr_world_close(world, status);
 	}
+	note_failure(first, code);
 	tsr_boot_leave(boot);
 	return code;
 }
@@ -73,7 +98,7 @@ typedef struct program {
 	int argc;
 	char **argv;
 	tsr_main_fn entry;
-	_Atomic int first_code; /* the first that is not 0 */
+	failure_t first;
 } program_t;
 
 typedef struct rank_thread {
@@ -87,13 +112,39 @@ static void *rank_thread_main(void *data)
 {
 	rank_thread_t *rank = data;
 	program_t *program = rank->program;
-	const int code =
-		run_rank(rank->boot, program->options, program->argc, rank->argv, program->entry);
-	int none = 0;
-	if (code != 0) /* relaxed: read after the threads are joined */
-		atomic_compare_exchange_strong_explicit(&program->first_code, &none, code,
-							memory_order_relaxed, memory_order_relaxed);
+	(void)run_rank(rank->boot, program->options, program->argc, rank->argv, program->entry,
+		       &program->first);
 	return NULL;
+}
+
+/** Joins a thread; false: it has not ended for a while. */
+static bool join_soon(pthread_t thread)
+{
+	const long while_ns = 100000000, second_ns = 1000000000;
+	struct timespec until;
+	(void)clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (until.tv_nsec + while_ns) / second_ns;
+	until.tv_nsec = (until.tv_nsec + while_ns) % second_ns;
+	return pthread_timedjoin_np(thread, NULL, &until) == 0;
+}
+
+/**
+ * Ends the process if a rank has failed, and `rank` has not ended a deadline later. A
+ * thread cannot be ended alone: it may have memory or locks of others.
+ */
+static void end_late(const program_t *program, int rank)
+{
+	const uint64_t since_ns =
+		atomic_load_explicit(&program->first.since_ns, memory_order_relaxed);
+	if (since_ns == 0 || tsr_now_ns() - since_ns < program->options->deadline_ns)
+		return;
+	fprintf(stderr,
+		"tessera: rank %d did not end when the world did, and the process of all ranks is "
+		"ended\n",
+		rank);
+	if (ftrylockfile(stdout) == 0) /* that rank may be printing */
+		(void)fflush_unlocked(stdout);
+	_exit(atomic_load_explicit(&program->first.code, memory_order_relaxed));
 }
 
 /**
@@ -109,21 +160,22 @@ static void run_threads(program_t *program, rank_thread_t *ranks, int size)
 	if (started < size) {
 		(void)tsr_error(TSR_ERR_SYSTEM, "cannot start a thread for rank %d of %d", started,
 				size);
-		program->first_code = report(NULL);
+		note_failure(&program->first, report(NULL));
 		for (int r = started; r < size; r++) {
 			tsr_boot_abort(ranks[r].boot, TSR_ERR_SYSTEM, tsr_last_error());
 			tsr_boot_leave(ranks[r].boot);
 		}
 	}
 	for (int r = 0; r < started; r++)
-		pthread_join(ranks[r].thread, NULL);
+		while (!join_soon(ranks[r].thread))
+			end_late(program, r);
 }
 
 static int rank_fibre_main(void *ranks, int rank)
 {
 	rank_thread_t *self = (rank_thread_t *)ranks + rank;
 	return run_rank(self->boot, self->program->options, self->program->argc, self->argv,
-			self->program->entry);
+			self->program->entry, NULL);
 }
 
 /** Memberships, and what they are members of where ranks are fibres. */
@@ -160,15 +212,15 @@ static int run_ranks(const tsr_options_t *options, int size, int argc, char **ar
 			.program = &program, .boot = boots[r], .argv = arrays + (size_t)r * array};
 	}
 	if (status != TSR_OK)
-		program.first_code = report(NULL);
+		program.first.code = report(NULL);
 	else if (fibres)
-		program.first_code = tsr_executor.run(exploration, rank_fibre_main, ranks);
+		program.first.code = tsr_executor.run(exploration, rank_fibre_main, ranks);
 	else
 		run_threads(&program, ranks, size);
 	tsr_executor.destroy(exploration);
 	free(arrays);
 	free(ranks);
-	return program.first_code;
+	return program.first.code;
 }
 
 int tsr_program_run_threads(const tsr_options_t *options, int size, int argc, char **argv,
@@ -201,7 +253,7 @@ int tsr_program_run(int argc, char **argv, tsr_main_fn entry)
 		return tsr_program_run_threads(&options, job.size, argc, argv, entry);
 	if (tsr_boot_join(&job, options.deadline_ns, &boot) != TSR_OK)
 		return report(NULL);
-	return run_rank(boot, &options, argc, argv, entry);
+	return run_rank(boot, &options, argc, argv, entry, NULL);
 }
 
 int tsr_main(int argc, char **argv, tsr_main_fn entry)

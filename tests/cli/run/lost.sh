@@ -43,4 +43,15 @@ for rank in 0 2; do
 	verdict $? "rank $rank is stopped before it joins: one deadline" \
 		"exit code $code after $(($(date +%s) - began)) s"
 done
+
+# A thread cannot be ended alone: the process of all ranks is. Rank 0 reads what never comes.
+mkfifo "$TAP_FILES/silent" && exec 9<>"$TAP_FILES/silent"
+began=$(date +%s)
+TESSERA_DEADLINE=3s try tessera run -n 2 --placement thread sh -c 'exec "$1" wait <"$2"' sh \
+	"$BUILD/tests/planted/process/patient" "$TAP_FILES/silent"
+[ "$code" -eq 1 ] && grep -q "waited 3 s .* for rank 0 to raise" "$TAP_FILES/err" &&
+	grep -q "rank 0 did not end when the world did, and the process of all ranks is ended" \
+		"$TAP_FILES/err" && in_time 30
+verdict $? "a rank that is a thread does not end" \
+	"exit code $code after $(($(date +%s) - began)) s"
 finish
