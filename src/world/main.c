@@ -1,4 +1,5 @@
 /* Programs: the entry is called once a rank, and what ends the world is said once. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -48,8 +49,8 @@ typedef struct failure {
 	_Atomic uint64_t since_ns; /* the same */
 } failure_t;
 
-/* Relaxed: whoever reads the time needs no more than it; the code is read after all threads have
- * been joined, or when the process ends. */
+/* The code is relaxed: it is read behind the time, or after all threads have been joined. The time
+ * releases. Partner: the acquire in end_late, which then finds a code. */
 static void note_failure(failure_t *first, int code)
 {
 	int none = 0;
@@ -59,7 +60,7 @@ static void note_failure(failure_t *first, int code)
 	(void)atomic_compare_exchange_strong_explicit(&first->code, &none, code,
 						      memory_order_relaxed, memory_order_relaxed);
 	(void)atomic_compare_exchange_strong_explicit(&first->since_ns, &never, tsr_now_ns(),
-						      memory_order_relaxed, memory_order_relaxed);
+						      memory_order_release, memory_order_relaxed);
 }
 
 /**
@@ -125,7 +126,7 @@ static bool join_soon(pthread_t thread)
 	(void)clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += (until.tv_nsec + while_ns) / second_ns;
 	until.tv_nsec = (until.tv_nsec + while_ns) % second_ns;
-	return pthread_timedjoin_np(thread, NULL, &until) == 0;
+	return pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT;
 }
 
 /**
@@ -134,8 +135,9 @@ static bool join_soon(pthread_t thread)
  */
 static void end_late(const program_t *program, int rank)
 {
+	/* Partner: the release in note_failure. */
 	const uint64_t since_ns =
-		atomic_load_explicit(&program->first.since_ns, memory_order_relaxed);
+		atomic_load_explicit(&program->first.since_ns, memory_order_acquire);
 	if (since_ns == 0 || tsr_now_ns() - since_ns < program->options->deadline_ns)
 		return;
 	fprintf(stderr,
