@@ -118,10 +118,21 @@ TSR_FN void moe_add_pieces(tsr_coop_t *block, moe_planning_t *shared, const moe_
 }
 
 /**
+ * Sets the counters of later launches to 0. They begin behind the end of this one,
+ * so relaxed stores are enough.
+ */
+TSR_FN void moe_reset_counters(tsr_coop_t *block, const moe_args_t *a)
+{
+	tsr_atomic_store(block, a->counted, (uint64_t)0, a->me, TSR_RELAXED, TSR_SCOPE_DEVICE);
+	tsr_atomic_store(block, a->taken, (uint64_t)0, a->me, TSR_RELAXED, TSR_SCOPE_DEVICE);
+	tsr_atomic_store(block, a->steps, (uint64_t)0, a->me, TSR_RELAXED, TSR_SCOPE_DEVICE);
+}
+
+/**
  * The last block that has counted puts the sums, and the number of tokens, to all
  * ranks. The adds are partners of each other (litmus: MP.rmw.sameGPU-aa). The
  * fence passes on what they have acquired, and all that this rank has done in
- * earlier launches. What the next launches count begins at 0.
+ * earlier launches.
  * Partner:    moe_take on every rank, and the fence there. Litmus:
  *             MP.frel.facq.diffGPU-ss.
  */
@@ -132,9 +143,7 @@ TSR_FN void moe_publish(tsr_coop_t *block, moe_planning_t *shared, const moe_arg
 					       TSR_SCOPE_DEVICE);
 	if (before + 1 < (uint64_t)tsr_block_count(block))
 		return;
-	tsr_atomic_store(block, a->counted, (uint64_t)0, a->me, TSR_RELAXED, TSR_SCOPE_DEVICE);
-	tsr_atomic_store(block, a->taken, (uint64_t)0, a->me, TSR_RELAXED, TSR_SCOPE_DEVICE);
-	tsr_atomic_store(block, a->steps, (uint64_t)0, a->me, TSR_RELAXED, TSR_SCOPE_DEVICE);
+	moe_reset_counters(block, a);
 	TSR_EACH(block, e, a->all_experts + 1) {
 		shared->totals[e] = e < a->all_experts ? 0 : a->tokens;
 	}
