@@ -33,6 +33,8 @@ TSR_KERNEL(sample, args_t, a)
 	tsr_fence(block, TSR_SEQ_CST, TSR_SCOPE_SYSTEM);
 	tsr_atomic_load(block, a->count, next, TSR_SEQ_CST, TSR_SCOPE_BLOCK);
 	tsr_wait_word(block, a->count, TSR_CMP_LT, 4, next, TSR_ACQUIRE, TSR_SCOPE_SYSTEM, next, &seen);
+	tsr_atomic_store(block, a->count, 0, next, TSR_RELAXED, TSR_SCOPE_BLOCK);
+	tsr_atomic_store(block, a->flags, 5, next, TSR_RELAXED, TSR_SCOPE_BLOCK);
 }
 """
 
@@ -73,6 +75,12 @@ tsr_wait_word scope TSR_SCOPE_DEVICE
 tsr_wait_word peer ((next) + 1) % tsr_size(block)
 tsr_wait_word value (4) + 1
 tsr_wait_word value (4) - 1
+tsr_atomic_store removed (0)
+tsr_atomic_store peer ((next) + 1) % tsr_size(block)
+tsr_atomic_store value (0) + 1
+tsr_atomic_store value (0) - 1
+tsr_atomic_store value (5) + 1
+tsr_atomic_store value (5) - 1
 """
 
 
@@ -86,7 +94,9 @@ def sample():
     moves = sum(" moved-" in line for line in found)
     extra = [line for line in found if line not in wanted and " moved-" not in line]
     verdict(not extra, "of the sample: nothing else", "\n".join(extra))
-    verdict(moves == 11, "of the sample: eleven moves", "\n".join(found))
+    verdict(
+        moves == 13, "of the sample: thirteen moves, none of two relaxed atomics", "\n".join(found)
+    )
 
 
 def lists():
@@ -131,6 +141,15 @@ def lists():
         first == [each.id for each in mutants.rotated(generated, 1)] != names,
         "a seed decides the order, and nothing else"
     )
+    for name, target in targets.items():
+        for file in target.get("explained", {}):
+            for entry in mutants.explanations_of(target, file):
+                for kind in entry["kinds"]:
+                    one = [{**entry, "kinds": [kind]}]
+                    verdict(
+                        any(each.explained for each in mutants.weakened(name, file, [], one)),
+                        f"{name}: {entry['call']} {kind} is a mutant", entry["why"]
+                    )
     covered = {file for target in targets.values() for file in mutants.sources_of(target)}
     shipped = subprocess.run(
         ["ci/list-files", "kernels/*", "examples/*"], cwd=ROOT, capture_output=True, text=True,

@@ -44,6 +44,7 @@ class Mutant:
     thread: str = ""
     # sites as well: the signal, and who reads it, that a report has to name beside them
     link: list = field(default_factory=list)
+    explained: str = ""  # why nobody can catch it, where its target says so
 
 
 def _read(name):
@@ -111,18 +112,28 @@ def generated(all_targets):
         if "small" not in target:
             continue  # a test of the library, no kernel
         for file, instances in sources_of(target).items():
-            yield from _weakened(name, file, instances)
+            yield from weakened(name, file, instances, explanations_of(target, file))
 
 
-def _weakened(name, file, instances):
+def explanations_of(target, file):
+    """
+    [{"call", "kinds", "why"}]: the weakenings of a source that change nothing, and that no
+    exhaustive search can show to be so, since the smallest instance is too large. The call begins
+    with "call".
+    """
+    return target.get("explained", {}).get(file, [])
+
+
+def weakened(name, file, instances, explanations):
     source, count = Source(source_text(file)), {}
     for weakening in weakenings(source):
         line = source.line_of(weakening.start)
         key = f"{name}:{os.path.basename(file)}:{line}:{weakening.operation}:{weakening.kind}"
         count[key] = count.get(key, 0) + 1
         before = " ".join(source.text[weakening.start : weakening.end].split())
+        kind = weakening.kind if count[key] == 1 else f"{weakening.kind}:{count[key]}"
         yield Mutant(
-            key if count[key] == 1 else f"{key}:{count[key]}",
+            f"{name}:{os.path.basename(file)}:{line}:{weakening.operation}:{kind}",
             name,
             weakening.kind,
             f"{before}  =>  {' '.join(weakening.after.split())}",
@@ -136,6 +147,13 @@ def _weakened(name, file, instances):
             CLASSES[weakening.kind],
             [],
             line,
+            explained=next(
+                (
+                    each["why"]
+                    for each in explanations
+                    if weakening.call.startswith(each["call"]) and kind in each["kinds"]
+                ), ""
+            ),
         )
 
 

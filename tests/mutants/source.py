@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 OPENING, CLOSING = "([{", ")]}"
-CONTROL = ("if", "for", "while", "switch")
+CONTROL = ("if", "for", "while", "switch", "TSR_EACH")
 
 
 @dataclass

@@ -62,13 +62,11 @@ def _counted(rows, names):
 
 
 def _state(row, name):
-    """Nobody misses a mutant that one tool has shown equivalent."""
+    """Nobody misses a mutant that one tool has shown equivalent, or that is explained."""
     state = row.verdicts[name].state
-    return (
-        "equivalent"
-        if state == "missed" and "equivalent" in (each.state for each in row.verdicts.values())
-        else state
-    )
+    all_states = [each.state for each in row.verdicts.values()]
+    settled = next((each for each in ("equivalent", "explained") if each in all_states), state)
+    return settled if state == "missed" else state
 
 
 def _table(head, rows):

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import mutant as mutants
 
 # The verdicts, best first: of several instances the best counts.
-CAUGHT, OTHERWISE, EQUIVALENT, MISSED, BROKEN = (
-    "caught", "caught otherwise", "equivalent", "missed", "does not compile"
+CAUGHT, OTHERWISE, EQUIVALENT, EXPLAINED, MISSED, BROKEN = (
+    "caught", "caught otherwise", "equivalent", "explained", "missed", "does not compile"
 )
 
 HOST_CLASSES = ("program-failure", "collective-mismatch")  # these may point at no line of a kernel
@@ -222,6 +222,8 @@ class Check:
             )
             if best.state == CAUGHT:
                 return best
+        if best.state == MISSED and not best.why and mutant.explained:
+            return Verdict(EXPLAINED, mutant.explained)
         if (
             best.state == MISSED
             and not best.why
@@ -301,7 +303,7 @@ class Check:
         return Verdict(EQUIVALENT, "exhaustive")
 
 
-ORDER = (CAUGHT, OTHERWISE, EQUIVALENT, MISSED)
+ORDER = (CAUGHT, OTHERWISE, EQUIVALENT, EXPLAINED, MISSED)
 
 
 def _better(one, other):

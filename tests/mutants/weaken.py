@@ -68,6 +68,7 @@ class Weakening:
     start: int  # text[start:end] becomes `after`
     end: int
     after: str
+    call: str = ""  # the whole call, on one line
 
 
 def weakenings(source: Source):
@@ -76,7 +77,10 @@ def weakenings(source: Source):
         argument = [source.of(span) for span in call.arguments]
         if len(argument) < 2 or source.siblings(call.start, call.end) is None:
             continue  # not a call of the API, or in no function
-        yield from _of_call(source, call, argument)
+        text = " ".join(source.text[call.start : call.end].split())
+        for weakening in _of_call(source, call, argument):
+            weakening.call = text
+            yield weakening
 
 
 def _of_call(source, call, argument):
@@ -249,14 +253,36 @@ def _moved(source, call):
     acts = [_acts(source.code[each.start : each.end]) for each in statements]
     before = next((i for i in range(index - 1, -1, -1) if acts[i]), None)
     behind = next((i for i in range(index + 1, len(statements)) if acts[i]), None)
-    if before is not None:
-        yield _swapped(source, call, "moved-up", statements[before], statements[index])
-    if behind is not None:
-        yield _swapped(source, call, "moved-down", statements[index], statements[behind])
+    mine = statements[index]
+    for kind, other in (("moved-up", before), ("moved-down", behind)):
+        if other is not None and not _is_same_either_way(source, call, mine, statements[other]):
+            first, second = sorted((index, other))
+            yield _swapped(source, call, kind, statements[first], statements[second])
+
+
+def _is_same_either_way(source, call, statement, neighbour):
+    """Two relaxed atomics of different words, each a statement of its own, may change places: no
+    order is between them, and neither uses what the other returns."""
+    calls = {(each.start, each.end + 1): each for each in source.calls(OPERATIONS)}
+    other = calls.get((neighbour.start, neighbour.end))
+    if other is None or (call.start, call.end + 1) != (statement.start, statement.end):
+        return False
+    words = _relaxed_word(source, call), _relaxed_word(source, other)
+    return None not in words and words[0] != words[1]
+
+
+def _relaxed_word(source, call):
+    """The word that a relaxed atomic is about; None: the call is none."""
+    argument = [source.of(span) for span in call.arguments]
+    if call.name not in ATOMICS or any(
+        argument[order] != "TSR_RELAXED" for order in ATOMICS[call.name][2]
+    ):
+        return None
+    return argument[1]
 
 
 ACTION = re.compile(
-    r"\b(?!(?:if|for|while|switch|sizeof|(?:tsr_(?:rank|size|peer|block_index|block_count|"
+    r"\b(?!(?:if|for|while|switch|sizeof|TSR_EACH|(?:tsr_(?:rank|size|peer|block_index|block_count|"
     r"worker_index|worker_count|role|tiles|grouped_order|grouped_index|ring_order|ring_index|"
     r"ring_row|chiplet_order|view\w*))|TSR_TILE_\w+)\b)\w+\s*\("
 )
