@@ -62,6 +62,22 @@ static tsr_span_t span_of(tsr_exploration_t *x, place_t place, const tsr_rows_of
 			    {area->region, place.offset, rows->bytes, rows->count, rows->pitch}};
 }
 
+/**
+ * Plain memory is about to be written: says so to the explorer where a byte
+ * changes. Shared memory may have been written already (TSR_EACH).
+ */
+static void note_change(tsr_exploration_t *x, place_t to, const unsigned char *from,
+			size_t from_pitch, const tsr_rows_of_bytes_t *rows)
+{
+	const tsr_area_t *area = area_of(x, to);
+	const unsigned char *at = area->newest + to.offset;
+	bool changes = area->shared;
+	for (size_t row = 0; row < rows->count && !changes; row++)
+		changes = memcmp(at + row * rows->pitch, from + row * from_pitch, rows->bytes) != 0;
+	if (changes)
+		tsr_explorer_news(x->explorer);
+}
+
 void tsr_waits_wake(tsr_exploration_t *x, int area, size_t offset, const tsr_rows_of_bytes_t *rows)
 {
 	const size_t end = offset + (rows->count - 1) * rows->pitch + rows->bytes;
@@ -93,6 +109,7 @@ void tsr_exploration_write(tsr_exploration_t *x, const tsr_op_site_t *site, unsi
 	const uint32_t number = plain(x, site, TSR_FINDING_WRITE, place, rows->bytes);
 	const tsr_span_t span = span_of(x, place, rows);
 	tsr_shadow_found_t found;
+	note_change(x, place, private_from, from_pitch, rows);
 	need(x, x->memory->write(x, number, &span, private_from, from_pitch, &found));
 	tsr_waits_wake(x, place.area, place.offset, rows);
 	tsr_slab_check(x, number, place.area, place.offset, rows);
@@ -113,6 +130,7 @@ void tsr_exploration_copy(tsr_exploration_t *x, const tsr_op_site_t *site, unsig
 	const tsr_move_t move = {source.area,   target.area, source.offset,
 				 target.offset, *rows,       to_pitch};
 	tsr_status_t status;
+	note_change(x, target, area_of(x, source)->newest + source.offset, rows->pitch, &rows_to);
 	if (!site->coop || !tsr_pieces_move(x, number, &move, found, &status))
 		status = x->memory->copy(x, number, &span_from, &span_to, found);
 	need(x, status);
@@ -204,6 +222,7 @@ uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number,
 									      : event.value,
 				   .wrote = event.wrote,
 				   .changed = after != before};
+	tsr_explorer_value(x->explorer, tsr_area_object(area_of(x, place), offset), before, after);
 	tsr_explorer_acted(x->explorer, &acted);
 	tsr_trace_operation(x, number, begin, event.wrote ? after : event.value, event.wrote,
 			    access->kind != TSR_VIEWS_STORE);

@@ -305,6 +305,8 @@ void tsr_exploration_meet(tsr_exploration_t *x, const tsr_op_site_t *site,
 		meeting->arrived = 0;
 		meeting->phase++;
 	}
+	/* a meeting changes no memory */
+	tsr_explorer_value(x->explorer, object, 0, 0);
 	tsr_explorer_acted(x->explorer, &(tsr_acted_t){.wrote = true, .changed = true});
 	const tsr_await_t await = {
 		.kind = TSR_AWAIT_MEETING,

@@ -102,7 +102,7 @@ static void end_task(tsr_explorer_t *e)
 	tsr_task_put(e, live->number, TSR_TASK_ENDED);
 	tsr_taskset_remove(&e->alive, live->number);
 	tsr_task_of(e, live->number)->live = NULL;
-	e->idle = 0;
+	tsr_explorer_news(e);
 }
 
 static void task_main(void *argument)
@@ -144,7 +144,7 @@ tsr_status_t tsr_explorer_spawn(tsr_explorer_t *e, const tsr_task_who_t *who, ts
 	tsr_task_put(e, live->number, TSR_TASK_READY);
 	if (e->alive.count > e->most_live)
 		e->most_live = e->alive.count;
-	e->idle = 0;
+	tsr_explorer_news(e);
 	*task_out = live->number;
 	return TSR_OK;
 }

@@ -178,10 +178,12 @@ bool tsr_explorer_unwind(tsr_explorer_t *explorer, uint64_t steps);
 /**
  * A scheduling point: the strategy may let other tasks run before it returns.
  * `pending` is not read after that. A task spins if it reads the same value at
- * the same line of `site` spin_bound times and changes nothing. A spinner
- * continues only when no other task can, or when an object that it has read
- * changes. If only spinners are left, they take turns; after 2^16 steps without
- * a change they never will change anything.
+ * the same line of `site` spin_bound times and changes nothing; it continues only
+ * when no other task can, or when an object that it has read changes. It also
+ * spins if it does 16 * spin_bound operations while memory has no new state, as
+ * in a loop that locks, looks and unlocks; it then continues only when no other
+ * task can, or when memory has a new state. If only spinners are left, they take
+ * turns; after 2^16 steps without a new state they never will change anything.
  */
 void tsr_explorer_point(tsr_explorer_t *explorer, const tsr_pending_t *pending);
 
@@ -194,6 +196,16 @@ typedef struct tsr_acted {
 	/* the object's value differs from before; writing the same value again is no progress */
 	bool changed;
 } tsr_acted_t;
+
+/**
+ * The value of an object, before and after the running task's operation. Called
+ * before tsr_explorer_acted, where that says that something has changed; else
+ * memory counts as being in a new state.
+ */
+void tsr_explorer_value(tsr_explorer_t *explorer, uint64_t object, uint64_t before, uint64_t after);
+
+/** Something has changed that is no object, as plain memory. In a task or outside. */
+void tsr_explorer_news(tsr_explorer_t *explorer);
 
 /**
  * Called after an operation has acted, before the next point; not after an

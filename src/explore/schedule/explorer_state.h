@@ -1,6 +1,6 @@
 /*
- * The state of an explorer. Only explorer.c, schedule.c, operation.c, objects.c
- * and stuck*.c use it.
+ * The state of an explorer. Only explorer.c, schedule.c, operation.c, spin.c,
+ * objects.c and stuck*.c use it.
  */
 #ifndef TESSERA_EXPLORE_SCHEDULE_EXPLORER_STATE_H
 #define TESSERA_EXPLORE_SCHEDULE_EXPLORER_STATE_H
@@ -15,8 +15,12 @@ enum {
 	/* sites at which a task is watched for spinning; more than a normal loop has */
 	TSR_SEEN = 8,
 	TSR_SPIN_BOUND = 16,
-	/* after this many steps of spinners alone without a change, nothing will change */
+	TSR_STATES = 256, /* so many different states of memory are remembered */
+	/* after this many steps of spinners alone without a new state, nothing will change */
 	TSR_IDLE_BOUND = 1 << 16,
+	/* counts as so many of these steps: a change back to a state that was before; the shadow
+	 * keeps each message, so that changes cost more the more there were */
+	TSR_IDLE_CHANGE = 8,
 	/* the same if an earlier run has continued from these sites to that limit */
 	TSR_IDLE_EARLY = 1 << 12,
 	TSR_STEPS_EARLY = 16 /* and of the limit of steps this fraction */
@@ -55,11 +59,21 @@ typedef struct tsr_objects {
 /** A read at one site that may be one turn of a polling loop. */
 typedef struct tsr_seen {
 	uint64_t object, message;
-	int line;
+	tsr_source_t site;
+	bool updates;   /* it is a read and a write in one */
 	uint32_t stamp; /* of the task's last change */
 	/* how often in a row it was the same message: since that change, and in total */
 	int streak, total;
 } tsr_seen_t;
+
+/**
+ * The latest states of memory: each a sum of hashes, of all objects and their
+ * values. It finds that a loop has put back all that it changed.
+ */
+typedef struct tsr_states {
+	uint64_t now, seen[TSR_STATES];
+	uint32_t next; /* the entry to replace */
+} tsr_states_t;
 
 /** The state of a live task. */
 typedef struct tsr_live {
@@ -72,9 +86,13 @@ typedef struct tsr_live {
 	const tsr_await_t *await;     /* its current await, or null */
 	bool expired;                 /* its deadline has expired */
 	bool dirty;                   /* it is in explorer->dirty */
-	bool newest;                  /* it spins, so its next operation sees the newest value */
+	/* it spins by reads of the same, so its next operation sees the newest value */
+	bool newest;
+	/* it spins, because memory had no new state for long; nothing but a new state wakes it */
+	bool weary;
 
 	bool said;          /* its last operation has reported its effect */
+	bool valued;        /* ... and before and after which value of the object */
 	tsr_pending_t last; /* that operation; `more` is a copy */
 	uint64_t *more;
 	int more_room;
@@ -88,6 +106,8 @@ typedef struct tsr_live {
 	tsr_pending_t turn;
 	uint64_t looked_at[TSR_SEEN];
 	uint32_t stamp;
+	uint64_t news;    /* explorer->news at its last operation */
+	int barren;       /* how many operations it has done since that changed */
 	uint64_t choices; /* number of choices that deviated */
 	uint64_t asked;   /* choices about caches, whatever the answer */
 } tsr_live_t;
@@ -128,8 +148,11 @@ struct tsr_explorer {
 	tsr_early_t idled, stepped;
 	/* the one with which the run has ended; null: neither */
 	const tsr_early_t *early;
-	/* idle: steps of spinners alone since the last change; last_step: limit of an unwinding */
+	tsr_states_t states;
+	uint64_t news; /* how often memory came to a new state, or a task began or ended */
+	/* idle: steps of spinners alone since the last news; last_step: limit of an unwinding */
 	uint64_t steps, switches, idle, last_step;
+	bool idle_early; /* `idled` describes these idle steps */
 };
 
 static inline tsr_task_t *tsr_task_of(const tsr_explorer_t *e, int task)
@@ -165,7 +188,41 @@ void tsr_task_dirty(tsr_explorer_t *e, tsr_live_t *live);
  */
 void tsr_step_over(tsr_explorer_t *e, tsr_live_t *live);
 
+/* ------------------------------------------------------------ spin.c */
+
+/** Something has happened that spinners may have waited for. */
+static inline void tsr_idle_ends(tsr_explorer_t *e)
+{
+	e->idle = 0;
+	e->idle_early = false;
+}
+
+/** Notes the effect of the task's last operation. */
+void tsr_spin_acted(tsr_explorer_t *e, tsr_live_t *live, const tsr_acted_t *acted);
+
+/** Whether the task only spins, before its next operation. */
+bool tsr_spins(const tsr_explorer_t *e, tsr_live_t *live, const tsr_pending_t *pending);
+
+/**
+ * The place of the task's next operation; where it spins, of the read that has
+ * seen the same most often.
+ */
+const tsr_source_t *tsr_spin_site(const tsr_explorer_t *e, const tsr_live_t *live);
+
+/** The spinner stands back until nobody else can go on, or something changes. */
+void tsr_spin_back(tsr_explorer_t *e, tsr_live_t *live);
+
 /* ------------------------------------------------------------ objects.c */
+
+/** A bijection that spreads: the finaliser of SplitMix64. */
+static inline uint64_t tsr_spread(uint64_t x)
+{
+	x ^= x >> 30;
+	x *= UINT64_C(0xbf58476d1ce4e5b9);
+	x ^= x >> 27;
+	x *= UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
 
 /** Null, and `failed`, if there is no memory. */
 tsr_object_t *tsr_object_of(tsr_explorer_t *e, uint64_t number);

@@ -8,19 +8,9 @@
 
 /* ------------------------------------------------------------------ the table */
 
-/** A bijection that spreads: the finaliser of SplitMix64. */
-static uint64_t spread(uint64_t x)
-{
-	x ^= x >> 30;
-	x *= UINT64_C(0xbf58476d1ce4e5b9);
-	x ^= x >> 27;
-	x *= UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
-
 static tsr_object_t **slot_of(const tsr_objects_t *objects, uint64_t number)
 {
-	size_t i = (size_t)spread(number) & (objects->slots - 1);
+	size_t i = (size_t)tsr_spread(number) & (objects->slots - 1);
 	while (objects->slot[i] && objects->slot[i]->number != number)
 		i = (i + 1) & (objects->slots - 1);
 	return &objects->slot[i];
@@ -111,16 +101,16 @@ void tsr_object_wake(tsr_explorer_t *e, tsr_object_t *object, bool changed)
 
 static void hash(uint64_t out[2], uint64_t a, uint64_t b)
 {
-	out[0] = spread(a + UINT64_C(0x9e3779b97f4a7c15) * (b + 1));
-	out[1] = spread((a ^ UINT64_C(0xc2b2ae3d27d4eb4f)) * UINT64_C(0x9e3779b97f4a7c15) +
-			spread(b));
+	out[0] = tsr_spread(a + UINT64_C(0x9e3779b97f4a7c15) * (b + 1));
+	out[1] = tsr_spread((a ^ UINT64_C(0xc2b2ae3d27d4eb4f)) * UINT64_C(0x9e3779b97f4a7c15) +
+			    tsr_spread(b));
 }
 
 /** Appends to a sequence. */
 static void append(uint64_t order[2], const uint64_t item[2])
 {
-	order[0] = spread(order[0] * UINT64_C(0x9e3779b97f4a7c15) + item[0]);
-	order[1] = spread(order[1] * UINT64_C(0xc2b2ae3d27d4eb4f) + item[1]);
+	order[0] = tsr_spread(order[0] * UINT64_C(0x9e3779b97f4a7c15) + item[0]);
+	order[1] = tsr_spread(order[1] * UINT64_C(0xc2b2ae3d27d4eb4f) + item[1]);
 }
 
 /** Adds to a set that may have an item more than once. */
@@ -205,5 +195,6 @@ void tsr_explorer_begin(tsr_explorer_t *e)
 				0;
 		}
 	e->order[0] = e->order[1] = e->chosen_sum[0] = e->chosen_sum[1] = 0;
-	e->steps = e->switches = e->idle = 0;
+	e->steps = e->switches = 0;
+	tsr_explorer_news(e);
 }

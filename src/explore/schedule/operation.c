@@ -1,4 +1,4 @@
-/* What a task does: points, awaits, choices, and whether it only spins. */
+/* What a task does: points, awaits and choices. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,71 +7,6 @@
 static bool writes(tsr_pending_kind_t kind)
 {
 	return kind == TSR_PENDING_WRITE || kind == TSR_PENDING_UPDATE;
-}
-
-/* ------------------------------------------------------------------ spinning */
-
-static tsr_seen_t *seen_at(tsr_live_t *live, uint64_t object, int line)
-{
-	for (int i = 0; i < TSR_SEEN; i++)
-		if (live->seen[i].total && live->seen[i].object == object &&
-		    live->seen[i].line == line)
-			return &live->seen[i];
-	return NULL;
-}
-
-/** Notes that the last operation read a message and left all as it was. */
-static void note_seen(tsr_live_t *live, uint64_t message)
-{
-	tsr_seen_t *seen = seen_at(live, live->last.object, live->last.site.line);
-	if (!seen) {
-		seen = &live->seen[live->seen_next++ % TSR_SEEN];
-		*seen = (tsr_seen_t){.object = live->last.object,
-				     .line = live->last.site.line,
-				     .message = message};
-	}
-	if (seen->message != message)
-		seen->streak = seen->total = 0;
-	if (seen->stamp != live->stamp)
-		seen->streak = 0;
-	seen->message = message;
-	seen->stamp = live->stamp;
-	seen->streak++;
-	seen->total++;
-}
-
-/**
- * Whether the operation that comes is one more turn of a loop that waits. A
- * task that has changed something in between may count turns: it is believed
- * for longer.
- */
-static bool spins(const tsr_explorer_t *e, tsr_live_t *live, const tsr_pending_t *pending)
-{
-	if (pending->kind != TSR_PENDING_READ && pending->kind != TSR_PENDING_UPDATE)
-		return false;
-	const tsr_seen_t *seen = seen_at(live, pending->object, pending->site.line);
-	const int bound = e->config.spin_bound;
-	return seen &&
-	       ((seen->streak >= bound && seen->stamp == live->stamp) || seen->total >= 16 * bound);
-}
-
-/**
- * A spinner is told of changes of whatever it looks at: each may be what makes
- * it go on, so that its turn depends on all.
- */
-static void put_back(tsr_explorer_t *e, tsr_live_t *live)
-{
-	int count = 0;
-
-	for (int i = 0; i < TSR_SEEN; i++)
-		if (live->seen[i].total)
-			live->looked_at[count++] = live->seen[i].object;
-	live->turn = *live->pending;
-	live->turn.more = live->looked_at;
-	live->turn.more_count = count;
-	live->pending = &live->turn;
-	tsr_waiters_enter(e, live, live->looked_at, count);
-	tsr_task_put(e, live->number, TSR_TASK_SPINS);
 }
 
 /* ------------------------------------------------------------------ steps */
@@ -83,7 +18,7 @@ static void put_back(tsr_explorer_t *e, tsr_live_t *live)
 static void step_begins(tsr_explorer_t *e, tsr_live_t *live, const tsr_pending_t *pending)
 {
 	live->last = *pending;
-	live->said = false;
+	live->said = live->valued = false;
 	live->pending = NULL;
 	if (pending->more_count > live->more_room) {
 		uint64_t *more = realloc(live->more, (size_t)pending->more_count * sizeof *more);
@@ -118,13 +53,7 @@ void tsr_explorer_acted(tsr_explorer_t *e, const tsr_acted_t *acted)
 		if (acted->wrote)
 			tsr_object_wake(e, object, acted->changed);
 	}
-	if (acted->changed) {
-		e->idle = 0;
-		live->stamp++;
-	} else if (live->last.kind == TSR_PENDING_READ || live->last.kind == TSR_PENDING_UPDATE) {
-		/* it put back what it found: a lock that is taken */
-		note_seen(live, acted->wrote ? UINT64_MAX : acted->message);
-	}
+	tsr_spin_acted(e, live, acted);
 }
 
 void tsr_step_over(tsr_explorer_t *e, tsr_live_t *live)
@@ -137,7 +66,7 @@ void tsr_step_over(tsr_explorer_t *e, tsr_live_t *live)
 void tsr_explorer_wake(tsr_explorer_t *e, uint64_t number)
 {
 	tsr_object_t *object = tsr_object_of(e, number);
-	e->idle = 0;
+	tsr_idle_ends(e);
 	if (object)
 		tsr_object_wake(e, object, true);
 }
@@ -148,9 +77,8 @@ void tsr_explorer_point(tsr_explorer_t *e, const tsr_pending_t *pending)
 
 	tsr_step_over(e, live);
 	live->pending = pending;
-	live->newest = spins(e, live, pending);
-	if (live->newest)
-		put_back(e, live);
+	if (tsr_spins(e, live, pending))
+		tsr_spin_back(e, live);
 	else
 		tsr_task_put(e, live->number, TSR_TASK_READY);
 	tsr_explorer_go_on(e);

@@ -56,7 +56,7 @@ static void settle(tsr_explorer_t *e)
 				     live->expired || live->await->ready(live->await->context)
 					     ? TSR_TASK_READY
 					     : TSR_TASK_BLOCKED);
-		else if (task->state == TSR_TASK_SPINS)
+		else if (task->state == TSR_TASK_SPINS && !live->weary)
 			tsr_task_put(e, live->number, TSR_TASK_READY);
 	}
 	e->dirty_count = 0;
@@ -106,13 +106,18 @@ static int choose(tsr_explorer_t *e, const tsr_taskset_t *tasks, int current)
 }
 
 /**
- * The spinners in turn, each for a step. There is nothing to choose, but the
- * strategy is told who goes on.
+ * The spinners in turn, each for a step. Where memory changes at each turn of a
+ * loop, in no regular order: else one of them might find a lock taken whenever
+ * its turn comes. There is nothing to choose, but the strategy is told who goes
+ * on.
  */
 static int next_spinner(tsr_explorer_t *e)
 {
 	const int next = tsr_taskset_after(&e->back, e->back_at);
+	const uint64_t nth = tsr_spread(e->steps) % (uint64_t)e->back.count;
 	e->back_at = next >= 0 ? next : tsr_taskset_after(&e->back, -1);
+	if (tsr_task_of(e, e->back_at)->live->weary)
+		e->back_at = tsr_taskset_nth(&e->back, (int)nth);
 	tsr_taskset_clear(&e->chosen);
 	tsr_taskset_add(&e->chosen, e->back_at);
 	return choose(e, &e->chosen, TSR_NO_TASK);
@@ -144,7 +149,7 @@ static bool expire(tsr_explorer_t *e)
 		tsr_digest_choice(e, tsr_task_of(e, task)->live, TSR_CHOICE_EXPIRE, nth);
 	tsr_task_of(e, task)->live->expired = true;
 	tsr_task_put(e, task, TSR_TASK_READY);
-	e->idle = 0;
+	tsr_explorer_news(e);
 	return true;
 }
 
@@ -177,13 +182,12 @@ static uint64_t key_of_sites(const tsr_explorer_t *e)
 	int sites = 0;
 	for (int task = tsr_taskset_after(&e->alive, -1); task >= 0;
 	     task = tsr_taskset_after(&e->alive, task)) {
-		const tsr_pending_t *pending = tsr_task_of(e, task)->live->pending;
+		const tsr_source_t *at = tsr_spin_site(e, tsr_task_of(e, task)->live);
 		uint64_t one = UINT64_C(0xcbf29ce484222325);
 		int i = 0;
-		if (pending)
-			one = hash_text(hash_text(one, pending->site.call), pending->site.file) *
-				      31 +
-			      (uint64_t)pending->site.line;
+		if (at)
+			one = hash_text(hash_text(one, at->call), at->file) * 31 +
+			      (uint64_t)at->line;
 		while (i < sites && site[i] != one)
 			i++;
 		if (i == sites && sites < MOST) {
@@ -211,9 +215,11 @@ static bool is_known(tsr_explorer_t *e, tsr_early_t *early)
  */
 static bool is_still(tsr_explorer_t *e)
 {
-	const uint64_t idle = e->idle++;
-	if (idle == TSR_IDLE_EARLY && is_known(e, &e->idled))
+	e->idle++;
+	const bool early = e->idle > TSR_IDLE_EARLY;
+	if (early && !e->idle_early && is_known(e, &e->idled))
 		e->idle = UINT32_MAX; /* until something changes */
+	e->idle_early = early;
 	return e->idle > TSR_IDLE_BOUND + 64 * (uint64_t)e->back.count;
 }
 

@@ -54,8 +54,9 @@ static void add_task(tsr_graph_t *g, int task)
 	node->task = task;
 	node->who = t->who;
 	node->kind = await ? await->kind : TSR_AWAIT_SPIN;
-	if (t->live->pending)
-		node->site = t->live->pending->site;
+	const tsr_source_t *site = tsr_spin_site(g->explorer, t->live);
+	if (site)
+		node->site = *site;
 	if (await && await->describe)
 		await->describe(await->context, node->sentence, sizeof node->sentence);
 }

@@ -80,6 +80,21 @@ goes_round counter 6
 prints "it gives up in the end" '^no finding$' \
 	tessera check -n 3 --seeds 20 --no-slowdown "$livelock" patient
 
+# Loops that lock, look and unlock: they give way to who sets the word; where nobody does, all of
+# them are one livelock, at the line that looks.
+relocks="$BUILD/tests/planted/progress/relocks"
+for kind in right swap copied few; do
+	for strategy in random pct; do
+		for memory in view cache; do
+			prints "it gives way: $kind, $strategy, $memory" '^no finding$' \
+				tessera check -n 3 --strategy $strategy --weak $memory \
+				--seeds 100 --quiet-limit 20s --no-slowdown "$relocks" $kind
+		done
+	done
+	prints "it gives way: $kind, exhaustive" '^no finding$' tessera check -n 2 --seeds 50 \
+		--strategy exhaustive --quiet-limit 20s --no-slowdown "$relocks" $kind
+done
+
 # A program that is not the same twice: the search says that it broke off, and why.
 fickle="$BUILD/tests/planted/process/fickle"
 # broken CODE KIND PATTERN

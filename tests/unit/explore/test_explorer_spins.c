@@ -105,6 +105,105 @@ Test(explorer, a_spinner_sees_the_newest_in_the_end)
 	toy_end(&toy);
 }
 
+/* ------------------------------------------------------------------ what is put back */
+
+/* Cells of these tests: their only value is the first of the history. */
+enum { LOCK = 2, WORD = 3 };
+
+/** An access that says which value it found and which it left. */
+static uint64_t swap_value(toy_t *toy, tsr_pending_kind_t kind, int cell, uint64_t value, int line)
+{
+	toy_point(toy, kind, cell, line);
+	const uint64_t before = toy->history[cell][0];
+	if (kind != TSR_PENDING_READ)
+		toy->history[cell][0] = value;
+	const uint64_t after = toy->history[cell][0];
+	tsr_explorer_value(toy->explorer, 100 + (uint64_t)cell, before, after);
+	tsr_explorer_acted(toy->explorer,
+			   &(tsr_acted_t){kind == TSR_PENDING_WRITE ? after : before,
+					  kind != TSR_PENDING_READ, after != before});
+	return before;
+}
+
+/** Takes the lock, looks at the word or writes it, and releases the lock. */
+static uint64_t relock(toy_t *toy, tsr_pending_kind_t kind, uint64_t value)
+{
+	while (swap_value(toy, TSR_PENDING_UPDATE, LOCK, 1, 70) != 0)
+		;
+	const uint64_t seen = swap_value(toy, kind, WORD, value, 71);
+	swap_value(toy, TSR_PENDING_WRITE, LOCK, 0, 72);
+	return seen;
+}
+
+static void relock_until_set(toy_t *toy, int self)
+{
+	while (relock(toy, TSR_PENDING_READ, 0) == 0)
+		;
+	toy->result[self] = 1;
+}
+
+static void set_under_lock(toy_t *toy, int self)
+{
+	relock(toy, TSR_PENDING_WRITE, 1);
+	toy->result[self] = 1;
+}
+
+Test(explorer, a_loop_that_puts_back_what_it_changes_gives_way)
+{
+	static const toy_fn bodies[] = {relock_until_set, relock_until_set, set_under_lock};
+	for (int kind = -1; kind < 2; kind++)
+		for (uint64_t seed = 0; seed < 200; seed++) {
+			toy_t toy = {0};
+			tsr_strategy_t *strategy = kind < 0 ? NULL : strategy_of(kind, seed);
+			cr_assert(toy_run(&toy, strategy, bodies, 3) == TSR_EXPLORER_DONE,
+				  "strategy %d, seed %d", kind, (int)seed);
+			cr_assert(toy.result[0] && toy.result[1] && toy.result[2]);
+			cr_assert(tsr_explorer_count(toy.explorer).steps < 5000, "%d steps",
+				  (int)tsr_explorer_count(toy.explorer).steps);
+			tsr_strategy_destroy(strategy);
+			toy_end(&toy);
+		}
+}
+
+Test(explorer, loops_that_put_back_what_they_change_are_stuck_together)
+{
+	static const toy_fn bodies[] = {relock_until_set, relock_until_set, relock_until_set};
+	for (int kind = -1; kind < 2; kind++)
+		for (uint64_t seed = 0; seed < 10; seed++) {
+			toy_t toy = {0};
+			tsr_stuck_t *stuck;
+			tsr_strategy_t *strategy = kind < 0 ? NULL : strategy_of(kind, seed);
+			cr_assert(toy_run(&toy, strategy, bodies, 3) == TSR_EXPLORER_STUCK,
+				  "strategy %d, seed %d", kind, (int)seed);
+			cr_assert(tsr_explorer_stuck(toy.explorer, &stuck) == TSR_OK);
+			cr_expect_eq(stuck->class, TSR_STUCK_LIVELOCK);
+			for (int i = 0; i < stuck->nodes; i++)
+				cr_expect_eq(stuck->node[i].site.line, 71, "line %d",
+					     stuck->node[i].site.line);
+			tsr_stuck_destroy(stuck);
+			tsr_strategy_destroy(strategy);
+			toy_end(&toy);
+		}
+}
+
+/* Plain memory that changes at each turn is progress that no object shows. */
+static void relock_and_write(toy_t *toy, int self)
+{
+	for (int i = 0; i < 20000; i++) {
+		relock(toy, TSR_PENDING_READ, 0);
+		tsr_explorer_news(toy->explorer);
+	}
+	toy->result[self] = 1;
+}
+
+Test(explorer, a_loop_that_changes_plain_memory_is_not_stuck)
+{
+	static const toy_fn bodies[] = {relock_and_write, relock_and_write};
+	toy_t toy = {0};
+	cr_assert(toy_run(&toy, NULL, bodies, 2) == TSR_EXPLORER_DONE);
+	toy_end(&toy);
+}
+
 /* ------------------------------------------------------------------ what is late */
 
 /** Cell 1 is written where nobody sees it, and comes with what is late: at most once. */
