@@ -21,12 +21,26 @@ static const tsr_finding_class_t stuck_classes[] = {
 	[TSR_STUCK_LIVELOCK] = TSR_FINDING_LIVELOCK,
 };
 
+/** The loop of a kernel that goes round: of the cycle, or else of anybody; null: there is none. */
+static const tsr_stuck_node_t *first_spinner(const tsr_stuck_t *stuck)
+{
+	for (int i = 0; i < stuck->cycle_count; i++)
+		if (stuck->node[stuck->cycle[i]].kind == TSR_AWAIT_SPIN)
+			return &stuck->node[stuck->cycle[i]];
+	for (int i = 0; i < stuck->nodes; i++)
+		if (stuck->node[i].kind == TSR_AWAIT_SPIN)
+			return &stuck->node[i];
+	return NULL;
+}
+
 /**
- * The wait that a report names first: of the cycle, or else of whoever waits
- * for what nobody can give.
+ * The wait that a report names first: of a livelock the loop; else of the cycle,
+ * or of whoever waits for what nobody can give.
  */
 static const tsr_stuck_node_t *first_node(const tsr_stuck_t *stuck)
 {
+	if (stuck->class == TSR_STUCK_LIVELOCK && first_spinner(stuck))
+		return first_spinner(stuck);
 	for (int i = 0; i < stuck->nodes; i++)
 		if (stuck->class == TSR_STUCK_LOST_SIGNAL && stuck->node[i].root &&
 		    stuck->node[i].kind == TSR_AWAIT_FLAG)
@@ -61,22 +75,21 @@ static void tell_graph(const tsr_stuck_t *stuck, tsr_finding_node_t *nodes,
 }
 
 /**
- * The access that a task goes round by, or 0: the last one that it made where
- * it is about to make another.
+ * The access that a task goes round by, or 0: the last one of those it made at
+ * the node's place. A turn of the loop may have several other accesses.
  */
 static uint32_t spun_by(const tsr_exploration_t *x, const tsr_stuck_node_t *node)
 {
-	const tsr_actor_t *actor = &x->actors[node->task];
-	uint32_t found = 0;
-	for (int way = 0; way < 2; way++) {
-		const uint32_t number = actor->operation[way];
+	enum { LOOKED_AT = 1 << 16 };
+	const uint32_t latest = x->links.latest;
+	for (uint32_t number = latest; number > 0 && latest - number < LOOKED_AT; number--) {
 		const tsr_operation_t *operation = &x->operations[number];
-		if (number > found && operation->area >= 0 && operation->task == node->task &&
-		    node->site.call && operation->site.line == node->site.line &&
+		if (operation->area >= 0 && operation->task == node->task && node->site.call &&
+		    operation->site.line == node->site.line &&
 		    strcmp(operation->site.call, node->site.call) == 0)
-			found = number;
+			return number;
 	}
-	return found;
+	return 0;
 }
 
 /** What a loop that goes round sees: said of each, since the explorer knows nothing of memory. */

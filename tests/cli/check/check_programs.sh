@@ -94,6 +94,35 @@ for kind in right swap copied few; do
 	prints "it gives way: $kind, exhaustive" '^no finding$' tessera check -n 2 --seeds 50 \
 		--strategy exhaustive --quiet-limit 20s --no-slowdown "$relocks" $kind
 done
+# looks_for_ever RANKS SCHEDULES STRATEGY KIND
+looks_for_ever() {
+	try tessera check -n "$1" --seeds "$2" --strategy "$3" --quiet-limit 20s \
+		--json "$report" "$relocks" "$4"
+	[ "$code" -eq 1 ] && python3 - "$report" "$2" <<'CHECK'
+import json
+import sys
+path, schedules = sys.argv[1:]
+found, = json.load(open(path, encoding="utf-8"))["findings"]
+access, = found["access"]
+lines = open("tests/planted/progress/relocks.c", encoding="utf-8").read().splitlines()
+sys.exit(
+    not (
+        found["class"] == "livelock"
+        and found["schedules"] == int(schedules)
+        and access["call"] == "tsr_atomic_load"
+        and "&a->state->word, 0, TSR_RELAXED" in lines[access["line"] - 1]
+        and any(node["call"] == "tsr_stream_sync" for node in found["nodes"])
+    )
+)
+CHECK
+	verdict $? "it looks for ever: $4, $3, $1 ranks" "exit code $code"
+}
+for kind in never forever; do
+	looks_for_ever 1 1 random $kind
+	looks_for_ever 3 20 random $kind
+	looks_for_ever 3 20 pct $kind
+	looks_for_ever 2 2 exhaustive $kind
+done
 
 # A program that is not the same twice: the search says that it broke off, and why.
 fickle="$BUILD/tests/planted/process/fickle"
