@@ -50,6 +50,8 @@ static void tell(tsr_exploration_t *x)
 		hang.file = last.file;
 		hang.line = last.line;
 	}
+	/* PCT's first run, of the default schedule, says nothing else */
+	x->report.broken = false;
 	tsr_report_hang(&x->report, &hang);
 }
 

@@ -24,6 +24,7 @@ typedef struct check {
 	uint64_t begin_ns, deadline_ns, shown_ns;
 	bool progress; /* stderr is a terminal */
 	char failure[SENTENCE_BYTES];
+	char verdict[128]; /* the part of it that says what happened; empty: all of it */
 	/* what went wrong with the run for the timeline; empty: nothing is known */
 	char untraced[SENTENCE_BYTES];
 	char *smaller; /* the command that shrinking has come to */
@@ -136,31 +137,48 @@ static int unfinished(const check_t *check, bool *in_flight_out, uint64_t *seed_
 	return count;
 }
 
-static void judge_silence(check_t *check, bool in_flight, uint64_t seed)
+/** What did not come within the limit. */
+static void say_silence(const check_t *check, bool in_flight, uint64_t seed, char *what,
+			size_t bytes)
 {
-	static const char longer[] = "--quiet-limit gives it longer";
 	const check_tally_t *tally = &check->tally;
 	const double seconds = (double)check->options->quiet_limit_ns / 1e9;
-	char what[96];
 	if (in_flight)
-		snprintf(what, sizeof what,
-			 "the schedule of seed %" PRIu64 " did not end within %g s", seed, seconds);
+		snprintf(what, bytes, "the schedule of seed %" PRIu64 " did not end within %g s",
+			 seed, seconds);
 	else if (*tally->hang != '\0' && !tally->spoke)
-		snprintf(what, sizeof what, "no kernel was launched within %g s", seconds);
+		snprintf(what, bytes, "no kernel was launched within %g s", seconds);
+	else if (*tally->hang != '\0')
+		snprintf(what, bytes,
+			 "the default schedule, which pct runs first, did not end within %g s",
+			 seconds);
 	else
-		snprintf(what, sizeof what, "the program said nothing for %g s", seconds);
+		snprintf(what, bytes, "the program said nothing for %g s", seconds);
+}
+
+/** More time helps a long schedule; of a program that may hang it is the last resort. */
+static void judge_silence(check_t *check, bool in_flight, uint64_t seed)
+{
+	const check_tally_t *tally = &check->tally;
+	char *what = check->verdict;
+	say_silence(check, in_flight, seed, what, sizeof check->verdict);
 	if (*tally->hang != '\0')
 		snprintf(check->failure, SENTENCE_BYTES, "%s, and the program was ended: %s; %s",
-			 what, tally->hang, longer);
+			 what, tally->hang,
+			 tally->goes_on
+				 ? "--quiet-limit gives it longer"
+				 : "let that code end or call Tessera; if it is only slow, raise "
+				   "--quiet-limit");
 	else if (in_flight)
-		snprintf(
-			check->failure, SENTENCE_BYTES,
-			"%s, and the program was ended: does it loop without a call of Tessera? %s",
-			what, longer);
+		snprintf(check->failure, SENTENCE_BYTES,
+			 "%s, and the program was ended: does it loop without a call of Tessera? "
+			 "If it is only slow, raise --quiet-limit",
+			 what);
 	else
-		snprintf(check->failure, SENTENCE_BYTES, "%s, and was ended: %s%s", what, longer,
+		snprintf(check->failure, SENTENCE_BYTES,
+			 "%s, and was ended: %sif it is only slow, raise --quiet-limit", what,
 			 tally->spoke ? ""
-				      : "; is it linked with Tessera, and does it start a world?");
+				      : "let it be linked with Tessera and start a world, or, ");
 }
 
 /** A program that ended by itself, and should have said more. */
@@ -473,6 +491,7 @@ static int report(check_t *check)
 			      &result.slowdown);
 	result.code = code_of(check);
 	result.failure = *check->failure != '\0' ? check->failure : NULL;
+	result.verdict = *check->verdict != '\0' ? check->verdict : result.failure;
 	result.smaller = check->smaller;
 	if (check->tally.spoke || check->tally.world_count > 1)
 		check_print_summary(&result, stdout);

@@ -196,6 +196,7 @@ typedef struct check_tally {
 	size_t digest_count, digest_room;
 	bool exhausted;    /* no memory: the tally is not whole */
 	char hang[512];    /* who hangs, and where; empty: nobody said */
+	bool goes_on;      /* it is no hang: the schedule is long */
 	char refusal[256]; /* why the first line was refused */
 	char broken[512];  /* why the exhaustive search broke off; empty: it did not */
 	/* Called with a finding that is new, as soon as its schedule is known; null: nobody. */
@@ -312,6 +313,7 @@ typedef struct check_result {
 	uint64_t elapsed_ns;
 	int code;            /* the command's exit code */
 	const char *failure; /* a sentence; null where nothing went wrong */
+	const char *verdict; /* the part of it that says what happened, without advice */
 	bool cut;            /* the time limit came before the last schedule of a world */
 	const char *smaller; /* the command that shrinking has come to; null: none */
 	check_slowdown_t slowdown;

@@ -192,6 +192,12 @@ static void print_table(const check_result_t *result, FILE *out)
 	}
 }
 
+static void print_warnings(int warnings, FILE *out)
+{
+	if (warnings > 0)
+		fprintf(out, ", %d warning%s", warnings, warnings == 1 ? "" : "s");
+}
+
 /** "no finding", "2 findings, 1 warning". */
 static void print_errors(int errors, int warnings, FILE *out)
 {
@@ -199,8 +205,7 @@ static void print_errors(int errors, int warnings, FILE *out)
 		fprintf(out, "no finding");
 	else
 		fprintf(out, "%d finding%s", errors, errors == 1 ? "" : "s");
-	if (warnings > 0)
-		fprintf(out, ", %d warning%s", warnings, warnings == 1 ? "" : "s");
+	print_warnings(warnings, out);
 }
 
 /** A line for each of several worlds, and why one of them was left early. */
@@ -278,6 +283,23 @@ static void print_slowdown(const check_slowdown_t *s, FILE *out)
 			1e3 * s->parallel_seconds, s->cpus, s->cpus == 1 ? "" : "s");
 }
 
+/** The last line: without a finding, it says why that does not mean that there is none. */
+static void print_verdict(const check_result_t *result, FILE *out)
+{
+	const check_tally_t *tally = result->tally;
+	const bool failed = tally->errors == 0 && result->failure != NULL;
+	if (tally->errors == 0 && tally->schedules == 0)
+		fprintf(out, "nothing was explored");
+	else if (failed)
+		fprintf(out, "no verdict");
+	else
+		print_errors(tally->errors, 0, out);
+	print_warnings(tally->warnings, out);
+	if (failed)
+		fprintf(out, ": %s", result->verdict);
+	fputc('\n', out);
+}
+
 void check_print_summary(const check_result_t *result, FILE *out)
 {
 	const check_tally_t *tally = result->tally;
@@ -290,11 +312,7 @@ void check_print_summary(const check_result_t *result, FILE *out)
 		fidelity.exactly, fidelity.approximately, fidelity.not_at_all);
 	if (result->cut)
 		fprintf(out, "the time limit came before the last schedule\n");
-	if (tally->schedules == 0 && tally->errors == 0)
-		fprintf(out, "nothing was explored");
-	else
-		print_errors(tally->errors, tally->warnings, out);
-	fputc('\n', out);
+	print_verdict(result, out);
 }
 
 /* ---------------------------------------------------------------- JSON */

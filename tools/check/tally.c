@@ -397,7 +397,8 @@ static void take_hang(check_tally_t *tally, const json_t *object)
 			       (int)uint_of(object, "line"));
 	else if (call != NULL)
 		(void)snprintf(after, sizeof after, ", after %s", call);
-	if (json_is_true(json_object_get(object, "goes_on")))
+	tally->goes_on = json_is_true(json_object_get(object, "goes_on"));
+	if (tally->goes_on)
 		(void)snprintf(tally->hang, sizeof tally->hang, "it still goes on, last in %s%s",
 			       who, after);
 	else

@@ -177,8 +177,9 @@ finds "jobs share the seeds" 1 '^10 schedules' \
 report "all of them, once" 'sorted(f["seed"] for f in r["findings"]) == list(range(5, 15))'
 prints "an exhaustive search" '; these are all there are$' \
 	tessera check -n 2 --strategy exhaustive "$fake" clean
-finds "a search that breaks off" 3 '^no finding$' -n 2 --strategy exhaustive --json "$json" \
-	"$fake" broken
+finds "a search that breaks off" 3 \
+	'^no verdict: the search broke off after 9 schedules: it is a fake$' \
+	-n 2 --strategy exhaustive --json "$json" "$fake" broken
 complains "says why" '^tessera check: the search broke off after 9 schedules: it is a fake$'
 report "in JSON too" \
 	'not r["complete"] and "after 9 schedules: it is a fake" in r["failure"] and r["exit"] == 3'
@@ -257,7 +258,8 @@ finds "a program that does not speak" 3 "" -n 2 "$fake" mute
 complains "is asked whether it is ours" 'without a word .* is it linked with Tessera'
 finds "a program that fails before its first kernel" 3 '' -n 2 "$fake" early
 complains "says so" 'ended with exit code 5 before its first kernel'
-finds "lines that are no protocol" 3 '^no finding$' -n 2 --seeds 2 "$fake" garbage
+finds "lines that are no protocol" 3 '^no verdict: 3 of the program.s lines could not ' \
+	-n 2 --seeds 2 "$fake" garbage
 complains "are told of" '3 of the program.s lines could not be understood'
 finds "another version" 3 '' -n 2 --seeds 1 "$fake" version
 complains "is named" 'speaks version 2 of the protocol, and this command 1'
@@ -270,6 +272,8 @@ complains "is that of the world" "'TESSERA_SIZE': '3'"
 
 finds "a schedule that does not end" 3 '^2 schedules' -n 2 --quiet-limit 700ms "$fake" hangs
 complains "is told of, with the seed" 'the schedule of seed 3 did not end within 0.7 s'
+seen "and is the verdict" '^no verdict: the schedule of seed 3 did not end within 0.7 s$' 1
+seen "which does not say that there is no finding" 'no finding' 0
 finds "a program that says nothing" 3 '' -n 2 --quiet-limit 700ms "$fake" silent
 complains "is told of" 'said nothing for 0.7 s.* linked with Tessera'
 nobody "and is gone, with its children"

@@ -35,28 +35,40 @@ prints "nothing is left out" '^no finding$' \
 
 # Code that does not come back: one line says whose it is, and where, within the limit.
 hangs="$BUILD/tests/planted/progress/hangs"
-# hang WHERE LIMIT WHAT PATTERN: nothing can be said, and the one line of stderr says why.
+ends='let that code end or call Tessera; if it is only slow, raise --quiet-limit$'
+# hang WHERE LIMIT WHAT PATTERN ADVICE [OPTION...]: nothing can be said, and the one line of stderr
+# says why.
 hang() {
+	where=$1 limit=$2 what=$3 pattern=$4 advice=$5
+	shift 5
 	began=$(date +%s)
-	try tessera check -n 3 --quiet-limit "$2" "$hangs" "$1"
+	try tessera check -n 3 --quiet-limit "$limit" "$@" "$hangs" "$where"
 	took=$(($(date +%s) - began))
 	[ "$code" -eq 3 ] && [ "$took" -lt 30 ] &&
 		! grep -q 'no finding' "$TAP_FILES/out" && [ "$(wc -l <"$TAP_FILES/err")" -eq 1 ] &&
-		grep -qE "^tessera check: $3, and the program was ended: $4; --quiet-limit" \
+		grep -qE "^tessera check: $what, and the program was ended: $pattern; $advice" \
 		"$TAP_FILES/err"
-	verdict $? "it hangs: $1" "exit code $code after $took s"
+	verdict $? "it hangs: $where $*" "exit code $code after $took s"
 }
 hang loop 2s 'no kernel was launched within 2 s' \
-	'the host of rank 1 does not come back from its own code, after tsr_barrier at .*hangs.c:[0-9]+'
+	'the host of rank 1 does not come back from its own code, after tsr_barrier at .*hangs.c:[0-9]+' \
+	"$ends"
 hang sleep 2s 'no kernel was launched within 2 s' \
-	'the host of rank 1 does not come back from its own code, after tsr_barrier at .*hangs.c:[0-9]+'
+	'the host of rank 1 does not come back from its own code, after tsr_barrier at .*hangs.c:[0-9]+' \
+	"$ends"
 hang kernel 2s 'the schedule of seed 1 did not end within 2 s' \
-	'kernel count_up of rank 1 \(launch 0, block 0, worker 0\) does not come back from its own code, after tsr_atomic_add at .*hangs.c:[0-9]+'
+	'kernel count_up of rank 1 \(launch 0, block 0, worker 0\) does not come back from its own code, after tsr_atomic_add at .*hangs.c:[0-9]+' \
+	"$ends"
 hang long 300ms 'the schedule of seed 1 did not end within 0.3 s' \
-	'it still goes on, last in kernel count_up of rank [0-2] .* after tsr_atomic_add at .*'
+	'it still goes on, last in kernel count_up of rank [0-2] .* after tsr_atomic_add at .*' \
+	'--quiet-limit gives it longer$'
+hang kernel 2s 'the default schedule, which pct runs first, did not end within 2 s' \
+	'kernel count_up of rank [0-2] .* does not come back from its own code, after tsr_atomic_add .*' \
+	"$ends" --strategy pct
 
 try tessera check -n 3 --quiet-limit 2s "$hangs" host
 [ "$code" -eq 3 ] && grep -q '^2 schedules,' "$TAP_FILES/out" &&
+	grep -q '^no verdict: the schedule of seed 3 did not end within 2 s$' "$TAP_FILES/out" &&
 	grep -qE \
 	'the schedule of seed 3 did not .*: the host of rank 1 does not come back from its own code, after tsr_launch at .*hangs.c:[0-9]+;' \
 	"$TAP_FILES/err"
