@@ -11,7 +11,8 @@ interleavings there are.
 
 A schedule is 60 choices of three alternatives. `needle` fails where choice 12
 is answered by 1 and choice 40 by 2, on 3 ranks or more, with 8 rows and 4
-columns or more, and at least 2 resident blocks.
+columns or more, and at least 2 resident blocks. `moved` fails on 3 ranks or
+more, by other seeds in each world.
 """
 import hashlib
 import json
@@ -89,6 +90,8 @@ class Program:
         if mode == "race" or mode == "needle" and self.needle(script):
             self.finding("data-race")
             self.finding("data-race", swapped=True)  # the same, the other way round
+        if mode == "moved" and self.ranks >= 3 and (seed - self.ranks) % 7 == 0:
+            self.finding("data-race")
         if mode == "two":
             self.finding("data-race" if seed % 2 else "reuse")
         if mode == "many":

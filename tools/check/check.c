@@ -367,14 +367,16 @@ static int resident_default(void)
 /** The case of the first finding, as small as it goes; how to replay it. */
 static void shrink(check_t *check, const check_found_t *first)
 {
+	const uint64_t several = tsr_check_options_default().seeds;
 	check_case_t smallest;
 	smaller_t smaller = {.check = check, .key = first->key};
 	if (!check_case_copy(&check->options->subject, &smallest))
 		return;
 	smallest.options.ranks = first->ranks;
 	smallest.seed = first->finding->seed;
-	if (check->options->replay)
-		smallest.options.seeds = tsr_check_options_default().seeds;
+	/* in a smaller world one seed means another schedule, so several are tried; 0: all */
+	if (smallest.options.seeds > 0 && smallest.options.seeds < several)
+		smallest.options.seeds = several;
 	if (first->scripted) {
 		tsr_check_script_clear(&smallest.script);
 		smallest.scripted =

@@ -205,6 +205,8 @@ finds "shrinking" 1 \
 report "says the same as JSON" '"--resident-blocks 2 --replay 12:1+40:2 " in r["smaller"]'
 finds "shrinking in the time there is" 1 '^shrunk in ' \
 	-n 6 --shrink --time-limit 2s --max-findings 1 "$fake" needle
+finds "shrinking by other seeds than the one that was asked for" 1 \
+	'^  replay +tessera check -n 3 ' -n 6 --shrink --seeds 1 --first-seed 6 "$fake" moved
 finds "a shape in one word" 1 "--shape=8x4x1$" -n 3 --shrink --max-findings 1 \
 	"$fake" needle --shape 8x4x1 --shape=8x4x1
 
