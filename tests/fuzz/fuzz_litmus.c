@@ -1,6 +1,6 @@
 /* Litmus tests: what is read is printed, and the print of a test says what it says. */
+#include "model/memory/language/canonical.h"
 #include "model/memory/language/litmus.h"
-#include "model/memory/language/weaken.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { PRINT_BYTES = 1 << 16 };

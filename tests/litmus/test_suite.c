@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "model/memory/axioms/axioms.h"
+#include "model/memory/language/canonical.h"
 #include "model/memory/language/weaken.h"
 #include "model/memory/witness.h"
 #include "tessera/program.h"

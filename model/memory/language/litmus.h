@@ -149,6 +149,13 @@ typedef struct litmus_instruction {
 	int line, column;          /* where it stands */
 } litmus_instruction_t;
 
+/** Whether the instruction has an order and a scope. */
+static inline bool litmus_is_ordered(const litmus_instruction_t *i)
+{
+	return i->op == LITMUS_LOAD || i->op == LITMUS_STORE || i->op == LITMUS_RMW ||
+	       i->op == LITMUS_CAS || i->op == LITMUS_FENCE;
+}
+
 typedef struct litmus_thread {
 	int count, registers;
 	litmus_instruction_t code[LITMUS_MAX_INSTRUCTIONS];

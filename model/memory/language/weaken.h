@@ -1,6 +1,5 @@
 /*
- * Litmus tests compared: their neighbours that are weaker by one step, and what
- * is left of them without names or orders.
+ * The neighbours of a litmus test that are weaker than it by one step.
  */
 #ifndef MODEL_MEMORY_LANGUAGE_WEAKEN_H
 #define MODEL_MEMORY_LANGUAGE_WEAKEN_H
@@ -20,18 +19,5 @@ int litmus_weakenings(const litmus_test_t *test);
  * names the access and the step.
  */
 void litmus_weaken(const litmus_test_t *test, int step, litmus_test_t *weaker_out, char *what);
-
-/**
- * Writes which location each thread reads and writes in turn, an update as
- * both: what two tests of one shape have in common.
- */
-void litmus_print_shape(const litmus_test_t *test, char *text, size_t size);
-
-/**
- * Writes the program and its places such that two tests have the same text if
- * and only if they are equal up to the names of threads, registers, labels and
- * locations. The question is left out.
- */
-void litmus_print_canonical(const litmus_test_t *test, char *text, size_t size);
 
 #endif
