@@ -21,7 +21,8 @@ import tap
 
 BUILD = os.environ.get("BUILD", os.path.abspath("build/clang-19-fuzz"))
 MORE_SEEDS = {"fuzz_litmus": [os.path.join(HERE, "..", "litmus")]}
-HUNG_S, MEMORY_MB, LONGEST = 10, 2048, 16384  # of one input
+HUNG_S = 30  # a busy machine may stand still for 10 s
+MEMORY_MB, LONGEST = 2048, 16384  # of one input
 
 
 def search(program, seconds):
@@ -34,7 +35,7 @@ def search(program, seconds):
         words = os.path.join(HERE, f"{name}.dict")
         command = [
             program, f"-max_total_time={seconds}", f"-timeout={HUNG_S}",
-            f"-rss_limit_mb={MEMORY_MB}", f"-max_len={LONGEST}"
+            f"-report_slow_units={HUNG_S}", f"-rss_limit_mb={MEMORY_MB}", f"-max_len={LONGEST}"
         ]
         command += [f"-artifact_prefix={found}", "-print_final_stats=1", "-reload=0"]
         command += [f"-dict={words}"] if os.path.exists(words) else []
