@@ -5,10 +5,10 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cpuemu/dev/memory/explored.h"
 #include "cpuemu/device.h"
+#include "cpuemu/shared.h"
 #include "src/base/error.h"
 #include "src/base/openblas.h"
 
@@ -41,7 +41,7 @@ static void end_block(tsr_device_t *device, tsr_cpu_block_t *block)
 	tsr_exploration_t *exploration = tsr_cpu_explored(device);
 	if (block->shared) {
 		tsr_exploration_end_shared(exploration, block->shared);
-		memset(block->shared, TSR_CPU_POISON, block->shared_bytes);
+		tsr_cpu_shared_reset(block->shared, block->shared_bytes);
 	}
 	tsr_exploration_end_meeting(exploration, block->explored);
 	free(block->explored);

@@ -7,6 +7,7 @@
 #include "cpuemu/dev/memory/scoped.h"
 #include "cpuemu/device.h"
 #include "cpuemu/events.h"
+#include "cpuemu/shared.h"
 #include "src/base/error.h"
 #include "src/base/os/clock.h"
 
@@ -54,6 +55,7 @@ void tsr_cpu_run_worker(tsr_cpu_worker_t *worker, tsr_cpu_block_t *block, int in
 	if (atomic_load_explicit(&env->host->words->aborted, memory_order_relaxed) == 0) {
 		tsr_scoped_enter(block);
 		block->kernel->cpu(&all, &one, launch->args, block->shared);
+		tsr_cpu_shared_check(&all);
 		/* the end of a launch is a release at system scope */
 		tsr_far_release(env, TSR_SCOPE_SYSTEM);
 		tsr_scoped_leave();
@@ -73,7 +75,7 @@ static void worker_ended(tsr_device_t *device, tsr_cpu_block_t *block)
 		return;
 	if (block->shared && block->launch->begun < block->launch->blocks) {
 		pthread_mutex_unlock(&device->lock); /* nobody else has the block now */
-		memset(block->shared, TSR_CPU_POISON, block->shared_bytes);
+		tsr_cpu_shared_reset(block->shared, block->shared_bytes);
 		pthread_mutex_lock(&device->lock);
 	}
 	tsr_cpu_block_ended(block);

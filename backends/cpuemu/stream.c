@@ -5,6 +5,7 @@
 
 #include "cpuemu/dev/engine.h"
 #include "cpuemu/device.h"
+#include "cpuemu/shared.h"
 #include "src/base/error.h"
 
 static tsr_status_t no_memory(const char *what)
@@ -125,7 +126,7 @@ static tsr_status_t launch_check(const tsr_device_t *device, const tsr_device_la
 void tsr_cpu_launch_release(tsr_cpu_launch_t *launch)
 {
 	for (int i = 0; i < launch->slots; i++)
-		free(launch->slot[i].shared);
+		tsr_cpu_shared_free(launch->slot[i].shared);
 	free(launch->slot);
 	free(launch);
 }
@@ -148,10 +149,9 @@ static bool launch_make_slots(tsr_device_t *device, tsr_cpu_launch_t *launch)
 		launch->free_slots = block;
 		if (shared_bytes == 0)
 			continue;
-		block->shared = aligned_alloc(128, (shared_bytes + 127) / 128 * 128);
+		block->shared = tsr_cpu_shared_make(shared_bytes);
 		if (!block->shared)
 			return false;
-		memset(block->shared, TSR_CPU_POISON, shared_bytes);
 	}
 	return true;
 }

@@ -27,7 +27,8 @@
  *
  *   TSR_KERNEL for a block with shared memory. The body also sees
  *     shared_t *shared    the block's shared memory: its content is undefined
- *                         at first (the emulator poisons it)
+ *                         at first. The emulator poisons it, and ends the
+ *                         world if a worker has written up to 1 KiB beside it
  *
  * TSR_KERNEL_SPLIT(name, workers, shared_t, args_t, a) { body }
  *

@@ -175,6 +175,17 @@ for kind in store:tsr_store dot:tsr_tile_dot; do
 done
 prints "and none with values" '^no finding$' tessera check -n 2 --seeds 20 "$unset" right
 
+# Plain writes of C beside a block's shared memory.
+overrun="$BUILD/tests/planted/memory/overrun"
+for kind in next:100 far:1099 before:-1 second:100; do
+	try tessera check -n 2 --seeds 20 "$overrun" "${kind%:*}"
+	[ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" &&
+		grep -qE "^  said  *has written byte ${kind#*:} of the block's shared memory" \
+		"$TAP_FILES/out" && grep -q '^misuse at .*: in 20 of 20' "$TAP_FILES/out"
+	verdict $? "a write beside shared memory: ${kind%:*}" "exit code $code"
+done
+prints "and none within it" '^no finding$' tessera check -n 2 --seeds 20 "$overrun" right
+
 # Collectives of kernels: all ranks, and all blocks, mean the same.
 collectives="$BUILD/tests/planted/collective/collectives"
 for ranks in 2 3; do

@@ -14,6 +14,17 @@ for ranks in 1 2 3 5 8; do
 	prints "1 MiB of a kernel's locals on $ranks ranks" '' \
 		tessera run -n $ranks --placement thread "$BUILD/tests/planted/memory/locals"
 done
+# A block's shared memory has guards on both sides.
+overrun=$BUILD/tests/planted/memory/overrun
+for placement in process thread; do
+	for kind in next:100 far:1099 before:-1 second:100; do
+		refuses "a write beside shared memory as $placement: ${kind%:*}" 1 \
+			"block 3, worker [01] of rank 0: .* has written byte ${kind#*:} of" \
+			tessera run -n 1 --placement $placement "$overrun" "${kind%:*}"
+	done
+	prints "and none within it as $placement" '' \
+		tessera run -n 2 --placement $placement "$overrun" right
+done
 prints "arguments reach the program as they are" '^-n x y$' \
 	tessera run -n 1 printf '%s %s\n' -n 'x y'
 prints "a word of its own ends the options" '^--help$' tessera run -n 1 -- printf '%s\n' --help
