@@ -17,7 +17,8 @@ typedef int (*tsr_main_fn)(tsr_world_t *world, int argc, char **argv);
  * and leaves the world. Returns the first non-zero exit code of these ranks, or
  * 0. Ranks that are threads share the program's global variables, so a program
  * must have none that change. Prints the sentence of an error that ends the
- * world, once a world.
+ * world, once a world. A rank returns from `entry`: one that calls exit(0) there
+ * fails, whether it is a process or a thread.
  */
 TSR_API int tsr_main(int argc, char **argv, tsr_main_fn entry);
 

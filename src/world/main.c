@@ -129,6 +129,36 @@ static bool join_soon(pthread_t thread)
 	return pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT;
 }
 
+/** Ends the process of all ranks, some of which may be printing. */
+static _Noreturn void end_process(int code)
+{
+	if (ftrylockfile(stdout) == 0)
+		(void)fflush_unlocked(stdout);
+	_exit(code);
+}
+
+/** The process whose ranks are threads, while they run; 0: there is none. */
+static _Atomic pid_t process_of_ranks;
+
+/**
+ * Called by exit. Where ranks are processes, one that exits is lost to the
+ * others, who fail; as a thread it would end them all, with success.
+ */
+static void end_exited(int code, void *unused)
+{
+	const tsr_world_t *world = tsr_error_here()->world;
+	(void)unused;
+	/* Relaxed: the caller is a rank, whose thread was started behind the store. */
+	if ((code & 0xff) != 0 || world == NULL ||
+	    atomic_load_explicit(&process_of_ranks, memory_order_relaxed) != getpid())
+		return;
+	fprintf(stderr,
+		"tessera: rank %d of %d called exit(0), which ends all ranks, because they are "
+		"threads of one process; return 0 from the body of TSR_MAIN in its place\n",
+		tsr_world_rank(world), tsr_world_size(world));
+	end_process(FAILED);
+}
+
 /**
  * Ends the process if a rank has failed, and `rank` has not ended a deadline later. A
  * thread cannot be ended alone: it may have memory or locks of others.
@@ -144,9 +174,7 @@ static void end_late(const program_t *program, int rank)
 		"tessera: rank %d did not end when the world did, and the process of all ranks is "
 		"ended\n",
 		rank);
-	if (ftrylockfile(stdout) == 0) /* that rank may be printing */
-		(void)fflush_unlocked(stdout);
-	_exit(atomic_load_explicit(&program->first.code, memory_order_relaxed));
+	end_process(atomic_load_explicit(&program->first.code, memory_order_relaxed));
 }
 
 /**
@@ -155,7 +183,11 @@ static void end_late(const program_t *program, int rank)
  */
 static void run_threads(program_t *program, rank_thread_t *ranks, int size)
 {
+	static atomic_flag registered = ATOMIC_FLAG_INIT;
 	int started = 0;
+	if (!atomic_flag_test_and_set(&registered))
+		(void)on_exit(end_exited, NULL);
+	atomic_store_explicit(&process_of_ranks, getpid(), memory_order_relaxed);
 	while (started < size &&
 	       pthread_create(&ranks[started].thread, NULL, rank_thread_main, &ranks[started]) == 0)
 		started++;
@@ -171,6 +203,7 @@ static void run_threads(program_t *program, rank_thread_t *ranks, int size)
 	for (int r = 0; r < started; r++)
 		while (!join_soon(ranks[r].thread))
 			end_late(program, r);
+	atomic_store_explicit(&process_of_ranks, 0, memory_order_relaxed);
 }
 
 static int rank_fibre_main(void *ranks, int rank)

@@ -54,4 +54,22 @@ TESSERA_DEADLINE=3s try tessera run -n 2 --placement thread sh -c 'exec "$1" wai
 		"$TAP_FILES/err" && in_time 30
 verdict $? "a rank that is a thread does not end" \
 	"exit code $code after $(($(date +%s) - began)) s"
+
+# A rank leaves by exit. As a thread it takes the others with it; as a process it is lost to them.
+exits=$BUILD/tests/planted/process/exits
+refuses "a rank that is a thread calls exit(0)" 1 \
+	'rank 1 of 3 called exit\(0\), which ends all ranks, because they are threads of one process' \
+	tessera run -n 3 --placement thread "$exits" 0
+refuses "and exit(256), which is the same" 1 'rank 1 of 2 called exit\(0\)' \
+	tessera run -n 2 --placement thread "$exits" 256
+try tessera run -n 3 --placement thread "$exits" 3
+[ "$code" -eq 3 ]
+verdict $? "and exit(3): the code is kept" "exit code $code"
+refuses "a rank that is a process calls exit(0)" 1 \
+	'rank 1 of 3 is lost: its process ended without leaving the world' \
+	tessera run -n 3 "$exits" 0
+for placement in process thread; do
+	prints "a child of a rank exits, as $placement" '' \
+		tessera run -n 3 --placement $placement "$exits" child
+done
 finish
