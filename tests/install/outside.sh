@@ -71,6 +71,30 @@ if command -v cmake >/dev/null; then
 	try cmake -B third
 	[ "$code" -ne 0 ] && grep -q "unknown backend 'vulkan'" "$TAP_FILES/err"
 	verdict $? "so is a backend that there is not" "exit code $code"
+	cat >CMakeLists.txt <<-'END'
+		cmake_minimum_required(VERSION 3.16)
+		project(squares C)
+		find_package(Tessera 0.1 REQUIRED)
+		add_library(adds STATIC)
+		tessera_add_kernels(adds src/kernels.c LIBRARY Tessera::static)
+		target_include_directories(adds PUBLIC src)
+		add_executable(plain src/main.c)
+		target_link_libraries(plain adds Tessera::static)
+		add_executable(squares src/main.c)
+		target_link_libraries(squares m)
+		tessera_add_kernels(squares src/kernels.c)
+	END
+	made "kernels in a library of the project, and links without PRIVATE" \
+		sh -c "cmake -B plain && cmake --build plain"
+	sums "its program runs" plain/plain
+	try ldd plain/plain
+	seen "with the archive that was named" libtessera 0
+	sums "and so does the other" plain/squares
+	sed -i 's/LIBRARY Tessera::static/LIBRARY Tessera::shared/' CMakeLists.txt
+	try cmake -B none
+	[ "$code" -ne 0 ] && grep -q "there is no library 'Tessera::shared'" "$TAP_FILES/err"
+	verdict $? "a library that there is not is refused" "exit code $code"
+	cp "$root/tests/install/project/CMakeLists.txt" .
 	cmake_for hip clang-19 gfx942
 	PATH=$PATH:/usr/local/cuda/bin cmake_for cuda nvcc sm_90a
 else
