@@ -96,6 +96,7 @@ cd - >/dev/null || exit 1
 prints "it is taken away" '^removed' $installs --remove
 try find "$there" -not -type d -o -iname '*tessera*'
 seen "whole" . 0
+prints "there is nothing to take away" '^removed 0 files' $installs --remove
 prints "libraries may be elsewhere" '^installed' $installs --libdir lib/x86_64-linux-gnu
 try env PKG_CONFIG_PATH="$there/lib/x86_64-linux-gnu/pkgconfig" pkg-config --cflags tessera
 folder=$(sed 's/.*-I\([^ ]*include\) .*/\1/' "$TAP_FILES/out")
