@@ -305,8 +305,9 @@ static int read_worlds(check_options_t *o)
 {
 	int *ranks = &o->subject.options.ranks;
 	if (*ranks == 0 && o->worlds.count == 0)
-		return tool_misuse("check", "how many ranks? Say it with -n, such as -n 4, or "
-					    "--worlds, such as --worlds 2-4");
+		return tool_misuse("check",
+				   "how many ranks? Say it in front of the program: with -n, such "
+				   "as -n 4, or with --worlds, such as --worlds 2-4");
 	if (*ranks != 0 && o->worlds.count > 0)
 		return tool_misuse("check",
 				   "-n and --worlds both say how many ranks: give one of them");

@@ -124,7 +124,9 @@ static int check_and_start(const tsr_launcher_t *launcher, run_wishes_t *wishes,
 			   char **program)
 {
 	if (launcher->ranks == 0)
-		return tool_misuse("run", "how many ranks? Say it with -n, such as -n 8");
+		return tool_misuse("run",
+				   "how many ranks? Say it with -n in front of the program, such "
+				   "as -n 8");
 	int misused = tool_check_nodes("run", launcher);
 	if (!misused)
 		misused = tool_check_network("run", launcher->nodes);

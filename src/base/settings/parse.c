@@ -60,36 +60,47 @@ static const char *scan_number(const char *text, uint64_t *whole_out, double *fr
 	return text;
 }
 
+typedef enum scan { SCAN_OK, SCAN_NONE, SCAN_TOO_LARGE } scan_t;
+
 /**
- * Number and unit; false where it is none of `units` or does not fit. A
- * fraction needs a unit that can be divided.
+ * Number and unit. SCAN_NONE: it is none of `units`; a fraction needs a unit
+ * that can be divided. SCAN_TOO_LARGE: it does not fit.
  */
-static bool scan_scaled(const char *text, const unit_t *units, uint64_t *value_out)
+static scan_t scan_scaled(const char *text, const unit_t *units, uint64_t *value_out)
 {
 	uint64_t whole;
 	double fraction;
 	const char *rest = scan_number(text, &whole, &fraction);
 	if (rest == NULL)
-		return false;
+		return SCAN_NONE;
 	while (units->name != NULL && strcasecmp(units->name, rest) != 0)
 		units++;
 	if (units->name == NULL || (units->factor == 1 && fraction != 0))
-		return false;
+		return SCAN_NONE;
 	const uint64_t part = (uint64_t)(fraction * (double)units->factor + 1e-6);
 	if (whole > (UINT64_MAX - part) / units->factor)
-		return false;
+		return SCAN_TOO_LARGE;
 	*value_out = whole * units->factor + part;
-	return true;
+	return SCAN_OK;
+}
+
+static tsr_status_t too_large(const char *what, const char *text)
+{
+	return tsr_error(TSR_ERR_CONFIG, "%s is '%s', which does not fit 64 bits: write less", what,
+			 text);
 }
 
 tsr_status_t tsr_parse_size(const char *what, const char *text, size_t *size_out)
 {
 	uint64_t value;
-	if (!scan_scaled(text, size_units, &value) || value > SIZE_MAX)
+	const scan_t scan = scan_scaled(text, size_units, &value);
+	if (scan == SCAN_NONE)
 		return tsr_error(TSR_ERR_CONFIG,
 				 "%s is '%s', which is not a size: write a number of bytes, or one "
 				 "with K, M, G or T, such as 256M",
 				 what, text);
+	if (scan == SCAN_TOO_LARGE || value > SIZE_MAX)
+		return too_large(what, text);
 	*size_out = (size_t)value;
 	return TSR_OK;
 }
@@ -97,7 +108,10 @@ tsr_status_t tsr_parse_size(const char *what, const char *text, size_t *size_out
 tsr_status_t tsr_parse_duration(const char *what, const char *text, uint64_t *ns_out)
 {
 	uint64_t value;
-	if (!scan_scaled(text, time_units, &value))
+	const scan_t scan = scan_scaled(text, time_units, &value);
+	if (scan == SCAN_TOO_LARGE)
+		return too_large(what, text);
+	if (scan == SCAN_NONE)
 		return tsr_error(TSR_ERR_CONFIG,
 				 "%s is '%s', which is not a duration: write a number with ns, us, "
 				 "ms, s, m or h, such as 30s or 500ms",

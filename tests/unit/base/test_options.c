@@ -47,7 +47,7 @@ static const bad_t bad_values[] = {
 	{"TESSERA_HEAP_SIZE", "-1M", "such as 256M"},
 	{"TESSERA_HEAP_SIZE", "1MM", "such as 256M"},
 	{"TESSERA_HEAP_SIZE", "1 M", "such as 256M"},
-	{"TESSERA_HEAP_SIZE", "16777216T", "such as 256M"},
+	{"TESSERA_HEAP_SIZE", "16777216T", "does not fit 64 bits"},
 	{"TESSERA_HEAP_SIZE", "18446744073709551616", "such as 256M"},
 	{"TESSERA_HEAP_SIZE", "0", "from 4 KiB to"},
 	{"TESSERA_HEAP_SIZE", "4095", "from 4 KiB to"},
@@ -231,6 +231,14 @@ Test(parse, sizes_and_durations)
 	cr_expect(tsr_parse_duration("x", "2m", &ns) == TSR_OK && ns == 120000000000u);
 	cr_expect(tsr_parse_duration("x", "1.5s", &ns) == TSR_OK && ns == 1500000000u);
 	cr_expect(tsr_parse_duration("x", "7ns", &ns) == TSR_OK && ns == 7);
+	cr_expect(tsr_parse_size("x", "99999999T", &size) == TSR_ERR_CONFIG);
+	cr_expect_str_eq(tsr_last_error(),
+			 "x is '99999999T', which does not fit 64 bits: write less");
+	cr_expect(tsr_parse_duration("x", "9999999h", &ns) == TSR_ERR_CONFIG);
+	cr_expect_str_eq(tsr_last_error(),
+			 "x is '9999999h', which does not fit 64 bits: write less");
+	cr_expect(tsr_parse_size("x", "2X", &size) == TSR_ERR_CONFIG);
+	cr_expect(strstr(tsr_last_error(), "is not a size") != NULL);
 }
 
 Test(parse, nearest_name)
