@@ -125,8 +125,22 @@ tsr_frag_t *tsr_cpu_frag_take(tsr_coop_t *coop, tsr_cpu_tile_t tile, enum tsr_cp
 	return frag;
 }
 
+bool tsr_frag_is_mine(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag)
+{
+	const bool right = frag->use == TSR_CPU_FRAG_B || frag->use == TSR_CPU_FRAG_BT;
+	int64_t first, last;
+	tsr_cpu_share(coop, frag->rows, &first, &last);
+	if (!frag->elements || right || (frag->first == first && frag->last == last))
+		return true;
+	return tsr_cpu_misuse(coop, call, "declare it with the coop that makes the call",
+			      "of a fragment of %d x %d elements that another coop has declared",
+			      (int)frag->rows, (int)frag->cols);
+}
+
 bool tsr_frag_has_values(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag)
 {
+	if (!tsr_frag_is_mine(coop, call, frag))
+		return false;
 	if (frag->set || !frag->elements) /* or the arena is exhausted, which has been noted */
 		return true;
 	return tsr_cpu_misuse(coop, call,
@@ -138,7 +152,7 @@ bool tsr_frag_has_values(tsr_coop_t *coop, const char *call, const tsr_frag_t *f
 bool tsr_frag_is_rows(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag)
 {
 	if (!frag->elements || (frag->rows == frag->tile.m && frag->cols == 1))
-		return frag->elements != NULL;
+		return frag->elements != NULL && tsr_frag_is_mine(coop, call, frag);
 	return tsr_cpu_misuse(coop, call, "declare it with TSR_FRAG_ROWS",
 			      "of a fragment of %d x %d elements", (int)frag->rows,
 			      (int)frag->cols);

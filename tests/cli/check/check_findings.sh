@@ -186,6 +186,19 @@ for kind in next:100 far:1099 before:-1 second:100; do
 done
 prints "and none within it" '^no finding$' tessera check -n 2 --seeds 20 "$overrun" right
 
+# A fragment belongs to the coop that has declared it.
+borrowed="$BUILD/tests/planted/memory/borrowed"
+for kind in load:tsr_load store:tsr_store map:tsr_frag_map zero:tsr_frag_zero; do
+	try tessera check -n 2 --seeds 20 "$borrowed" "${kind%:*}"
+	[ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" &&
+		grep -qE "^  call  *${kind#*:} at tests/planted/memory/borrowed.c:" \
+		"$TAP_FILES/out" &&
+		grep -qE '^  said  *of a fragment of 16 x 16 elements that another coop has' \
+		"$TAP_FILES/out"
+	verdict $? "a worker uses its block's fragment: ${kind%:*}" "exit code $code"
+done
+prints "and each its own" '^no finding$' tessera check -n 2 --seeds 20 "$borrowed" right
+
 # Collectives of kernels: all ranks, and all blocks, mean the same.
 collectives="$BUILD/tests/planted/collective/collectives"
 for ranks in 2 3; do

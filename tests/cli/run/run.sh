@@ -25,6 +25,14 @@ for placement in process thread; do
 	prints "and none within it as $placement" '' \
 		tessera run -n 2 --placement $placement "$overrun" right
 done
+# A fragment belongs to the coop that has declared it.
+borrowed=$BUILD/tests/planted/memory/borrowed
+for kind in load:tsr_load store:tsr_store map:tsr_frag_map zero:tsr_frag_zero; do
+	refuses "a worker uses its block's fragment: ${kind%:*}" 1 \
+		"worker [01] of rank 0: ${kind#*:} of a fragment of 16 x 16 .* another coop" \
+		tessera run -n 1 "$borrowed" "${kind%:*}"
+done
+prints "and each its own" '' tessera run -n 2 "$borrowed" right
 prints "arguments reach the program as they are" '^-n x y$' \
 	tessera run -n 1 printf '%s %s\n' -n 'x y'
 prints "a word of its own ends the options" '^--help$' tessera run -n 1 -- printf '%s\n' --help

@@ -36,7 +36,7 @@ static void state_set(tsr_state_t *state)
 
 bool tsr_state_has_values(tsr_coop_t *coop, const char *call, const tsr_state_t *state)
 {
-	if (!state_is_whole(state))
+	if (!state_is_whole(state) || !tsr_frag_is_mine(coop, call, state->o))
 		return false;
 	if (state->o->set && state->top->set && state->sum->set)
 		return true;
@@ -48,8 +48,7 @@ bool tsr_state_has_values(tsr_coop_t *coop, const char *call, const tsr_state_t 
 
 void tsr_state_neutral(tsr_coop_t *coop, tsr_state_t *state)
 {
-	(void)coop;
-	if (!state_is_whole(state))
+	if (!state_is_whole(state) || !tsr_frag_is_mine(coop, __func__, state->o))
 		return;
 	for (int64_t row = state->o->first; row < state->o->last; row++) {
 		*tsr_row_top(state, row) = -INFINITY;

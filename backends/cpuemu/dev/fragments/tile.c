@@ -4,7 +4,8 @@
 
 void tsr_frag_zero(tsr_coop_t *coop, tsr_frag_t *frag)
 {
-	(void)coop;
+	if (!tsr_frag_is_mine(coop, __func__, frag))
+		return;
 	frag->set = true;
 	if (frag->first < frag->last)
 		memset(tsr_frag_at(frag, frag->first, 0), 0,
@@ -42,6 +43,8 @@ static bool map_is_defined(tsr_coop_t *coop, const char *call, const tsr_frag_t 
 			   tsr_map_fn fn, const void *ctx)
 {
 	bool looks = false;
+	if (!tsr_frag_is_mine(coop, call, frag))
+		return false;
 	for (int64_t row = frag->first; !frag->set && !looks && row < frag->last; row++)
 		for (int64_t col = 0; !looks && col < frag->cols; col++)
 			looks = differs(fn(1, at.row + row, at.col + col, ctx),
@@ -148,7 +151,7 @@ static bool map_rows_is_defined(tsr_coop_t *coop, const char *call, const tsr_fr
 				const tsr_rows_t *rows, tsr_map_rows_fn fn, const void *ctx)
 {
 	bool looks = false;
-	if (!tsr_frag_has_values(coop, call, rows))
+	if (!tsr_frag_is_mine(coop, call, frag) || !tsr_frag_has_values(coop, call, rows))
 		return false;
 	for (int64_t row = frag->first;
 	     !frag->set && !looks && row < frag->last && row < rows->last; row++)

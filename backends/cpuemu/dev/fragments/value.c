@@ -264,7 +264,8 @@ static void load_rows(tsr_coop_t *coop, const char *call, tsr_frag_t *frag, tsr_
 	const tsr_tile_rows_t rows = {frag->first, frag->last, frag->cols};
 	tsr_patch_t patch;
 	uint64_t elements = 0;
-	if (!tsr_patch_find(coop, call, view, at, &rows, mask.fn != NULL, peer, TSR_MEM_READ,
+	if (!tsr_frag_is_mine(coop, call, frag) ||
+	    !tsr_patch_find(coop, call, view, at, &rows, mask.fn != NULL, peer, TSR_MEM_READ,
 			    &patch))
 		return;
 	for (int64_t row = frag->first; row < frag->last; row++) {

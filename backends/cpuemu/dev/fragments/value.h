@@ -83,7 +83,10 @@ static inline unsigned char *tsr_frag_at(const tsr_frag_t *frag, int64_t row, in
 	       (size_t)(row * frag->cols + col) * tsr_cpu_bytes(frag->held);
 }
 
-/** Whether the elements have values. False: the misuse is noted. */
+/** Whether the coop has declared it, or one like it has. False: the misuse is noted. */
+bool tsr_frag_is_mine(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag);
+
+/** The same, and the elements have values. */
 bool tsr_frag_has_values(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag);
 
 /** Whether it was declared as one value a row. False: the misuse is noted. */
