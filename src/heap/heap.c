@@ -203,8 +203,9 @@ void tsr_heap_give(tsr_world_t *world, TSR_HEAP void *pointer)
  * What a rank asks to release, as text that is equal where it is the same
  * allocation. An error where it is not of the heap at all.
  */
-static tsr_status_t describe_release(tsr_world_t *world, const TSR_HEAP void *pointer,
-				     size_t *offset_out, char *text, size_t text_bytes)
+static tsr_status_t describe_release(tsr_world_t *world, const char *call,
+				     const TSR_HEAP void *pointer, size_t *offset_out, char *text,
+				     size_t text_bytes)
 {
 	const char *name;
 	size_t inside;
@@ -213,26 +214,24 @@ static tsr_status_t describe_release(tsr_world_t *world, const TSR_HEAP void *po
 	} else if (!offset_of(world, pointer, offset_out)) {
 		snprintf(text, text_bytes, "a pointer outside the heap");
 		return tsr_error(TSR_ERR_NOT_FOUND,
-				 "tsr_heap_free was given %p, which lies outside this rank's heap; "
-				 "pass what "
-				 "tsr_heap_alloc returned on this rank",
-				 tsr_heap_raw(pointer));
+				 "%s was given %p, which lies outside this rank's heap; pass what "
+				 "this rank has allocated",
+				 call, tsr_heap_raw(pointer));
 	} else if (tsr_heap_find(world, pointer, &name, &inside) == TSR_OK) {
 		snprintf(text, text_bytes, "\"%s\" at offset %zu", name, *offset_out);
 		if (tsr_window_is_at(world, pointer))
 			return tsr_error(TSR_ERR_ARGUMENT,
-					 "tsr_heap_free was given the window \"%s\"; release it by "
+					 "%s was given the window \"%s\"; release it by "
 					 "tsr_window_release",
-					 name);
+					 call, name);
 	} else {
 		snprintf(text, text_bytes, "nothing at offset %zu", *offset_out);
 	}
 	return TSR_OK;
 }
 
-tsr_status_t tsr_heap_free(tsr_world_t *world, TSR_HEAP void *pointer)
+tsr_status_t tsr_heap_release(tsr_world_t *world, const char *call, TSR_HEAP void *pointer)
 {
-	static const char call[] = "tsr_heap_free";
 	if (!world)
 		return no_world(call);
 	size_t offset = 0;
@@ -240,7 +239,7 @@ tsr_status_t tsr_heap_free(tsr_world_t *world, TSR_HEAP void *pointer)
 	tsr_status_t mine = tsr_boot_check_process(world->boot, call);
 	if (mine != TSR_OK)
 		return mine;
-	mine = describe_release(world, pointer, &offset, arguments, sizeof arguments);
+	mine = describe_release(world, call, pointer, &offset, arguments, sizeof arguments);
 	tsr_log_to(world->log, TSR_LOG_DEBUG, "%s(%s)", call, arguments);
 	if (mine == TSR_OK)
 		mine = tsr_world_sync_streams(world, NULL);
@@ -252,6 +251,11 @@ tsr_status_t tsr_heap_free(tsr_world_t *world, TSR_HEAP void *pointer)
 	if (status == TSR_OK && world->host.exploration)
 		tsr_executor.freed(world->host.exploration, world->rank, offset);
 	return status;
+}
+
+tsr_status_t tsr_heap_free(tsr_world_t *world, TSR_HEAP void *pointer)
+{
+	return tsr_heap_release(world, "tsr_heap_free", pointer);
 }
 
 /* ------------------------------------------------------------------ questions */

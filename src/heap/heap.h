@@ -47,6 +47,9 @@ typedef struct tsr_heap_request {
 tsr_status_t tsr_heap_take(tsr_world_t *world, const tsr_heap_request_t *request,
 			   TSR_HEAP void **pointer_out);
 
+/** tsr_heap_free, in the name of `call`. */
+tsr_status_t tsr_heap_release(tsr_world_t *world, const char *call, TSR_HEAP void *pointer);
+
 /**
  * Releases an allocation on this rank. All ranks do so, because they have agreed
  * on it, and nobody uses it any more.

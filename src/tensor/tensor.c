@@ -123,7 +123,8 @@ tsr_status_t tsr_tensor_empty(tsr_world_t *world, tsr_dtype_t dtype, int dims, c
 
 tsr_status_t tsr_tensor_free(tsr_world_t *world, tsr_tensor_t *tensor)
 {
-	tsr_status_t status = tsr_heap_free(world, tensor ? tensor->data : NULL);
+	tsr_status_t status =
+		tsr_heap_release(world, "tsr_tensor_free", tensor ? tensor->data : NULL);
 	if (status == TSR_OK && tensor)
 		memset(tensor, 0, sizeof *tensor);
 	return status;

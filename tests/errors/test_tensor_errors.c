@@ -165,6 +165,10 @@ static int differ_body(tsr_world_t *world, int argc, char **argv)
 	      "nothing is left of what failed");
 	CHECK(tsr_tensor_full(world, TSR_U8, 1, &n, odd ? 255 : 3, &tensor) == TSR_OK,
 	      "the world goes on");
+	tsr_tensor_t outside = tensor;
+	outside.data = (TSR_HEAP void *)(uintptr_t)64;
+	CHECK(tsr_tensor_free(world, &outside) == TSR_ERR_NOT_FOUND && says("tsr_tensor_free"),
+	      "%s", tsr_last_error());
 	CHECK(tsr_tensor_free(world, &tensor) == TSR_OK);
 	return 0;
 }
