@@ -46,24 +46,6 @@ template <typename S> struct tsr_cuda_few_keys {
 /* ---- the tensor cores */
 
 /**
- * No instruction; but the compiler moves no use of the registers across it. It
- * stands before products begin, and after they have been awaited.
- */
-template <int COUNT> TSR_DEV void tsr_cuda_pin(float *x)
-{
-	TSR_GPU_UNROLL
-	for (int i = 0; i < COUNT; i++)
-		__asm__ volatile("" : "+f"(x[i]));
-}
-
-template <int COUNT> TSR_DEV void tsr_cuda_pin(uint32_t *x)
-{
-	TSR_GPU_UNROLL
-	for (int i = 0; i < COUNT; i++)
-		__asm__ volatile("" : "+r"(x[i]));
-}
-
-/**
  * The descriptor `bytes` further on. Addresses stay below the next field, so
  * that one 32-bit addition is enough.
  */

@@ -11,6 +11,22 @@ TSR_DEV uint32_t tsr_cuda_shared_address(const void *p)
 	return (uint32_t)__cvta_generic_to_shared(p);
 }
 
+/** The number of the multiprocessor that the block runs on. */
+TSR_DEV uint32_t tsr_cuda_multiprocessor(void)
+{
+	uint32_t number;
+	__asm__("mov.u32 %0, %%smid;" : "=r"(number));
+	return number;
+}
+
+/** The size of the block's dynamic shared memory. */
+TSR_DEV uint32_t tsr_cuda_dynamic_bytes(void)
+{
+	uint32_t bytes;
+	__asm__("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
+	return bytes;
+}
+
 /**
  * Stores a word of shared memory that threads of the block read now and then.
  * Relaxed: it orders nothing.
@@ -19,6 +35,11 @@ TSR_DEV void tsr_cuda_shared_tell(uint32_t address, uint32_t word)
 {
 	__asm__ volatile("st.relaxed.cta.shared::cta.b32 [%0], %1;" ::"r"(address), "r"(word)
 			 : "memory");
+}
+
+TSR_DEV void tsr_cuda_shared_write(uint32_t address, uint32_t word)
+{
+	__asm__ volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
 }
 
 /* Sixteen bytes of shared memory by one access; compilers would use several. */
@@ -159,6 +180,72 @@ TSR_DEV void tsr_cuda_before_engine(void)
 TSR_DEV void tsr_cuda_acquired_to_engine(void)
 {
 	__asm__ volatile("fence.proxy.async.global;" ::: "memory");
+}
+
+/*
+ * ---- tensor maps, which describe a matrix of 16-bit elements to the copy engine:
+ * copies of one of the host's, whose fields are changed. PTX ISA 8.3, sections
+ * 9.7.9.27 (tensormap.replace) and 9.7.13 (its proxy).
+ */
+
+/*
+ * Writes one field of the map at `at`, in the state space `space_`:
+ * "shared::cta" or "global". `which_` is the dimension, as "0, ", where the
+ * field has one for each.
+ */
+#define TSR_CUDA_MAP_SET(space_, field_, which_, bits_, constraint_, at_, value_)    \
+	__asm__ volatile("tensormap.replace.tile." field_ "." space_ ".b1024." bits_ \
+			 " [%0], " which_ "%1;" ::"l"(at_),                          \
+			 constraint_(value_)                                         \
+			 : "memory")
+#define TSR_CUDA_MAP_SET_32(space_, field_, which_, at_, value_) \
+	TSR_CUDA_MAP_SET(space_, field_, which_, "b32", "r", at_, (uint32_t)(value_))
+#define TSR_CUDA_MAP_SET_64(space_, field_, which_, at_, value_) \
+	TSR_CUDA_MAP_SET(space_, field_, which_, "b64", "l", at_, value_)
+
+/** One thread: changes the map at shared address `map` to describe a matrix. */
+TSR_DEV void tsr_cuda_map_change(uint32_t map, uint64_t data, uint64_t rows, uint64_t cols,
+				 uint64_t ld)
+{
+	uint64_t at = map;
+	TSR_CUDA_MAP_SET_64("shared::cta", "global_address", "", at, data);
+	TSR_CUDA_MAP_SET_32("shared::cta", "global_dim", "0, ", at, cols);
+	TSR_CUDA_MAP_SET_32("shared::cta", "global_dim", "1, ", at, rows);
+	TSR_CUDA_MAP_SET_64("shared::cta", "global_stride", "0, ", at, ld * 2);
+}
+
+/** The warp: stores the map at shared address `from` to global memory, and releases it. */
+TSR_DEV void tsr_cuda_map_copy(void *to, uint32_t from)
+{
+	__asm__ volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic."
+			 "release.gpu.sync.aligned "
+			 "[%0], [%1], 128;" ::"l"(__cvta_generic_to_global(to)),
+			 "r"(from)
+			 : "memory");
+}
+
+/**
+ * One thread: changes the map at `map` in global memory to describe matrices of
+ * one shape, one of which begins at each row of the first; and releases it.
+ */
+TSR_DEV void tsr_cuda_map_change_stack(void *map, uint64_t data, uint64_t rows, uint64_t cols,
+				       uint64_t ld)
+{
+	uint64_t at = (uint64_t)__cvta_generic_to_global(map), distance = ld * 2;
+	TSR_CUDA_MAP_SET_64("global", "global_address", "", at, data);
+	TSR_CUDA_MAP_SET_32("global", "global_dim", "0, ", at, cols);
+	TSR_CUDA_MAP_SET_32("global", "global_dim", "1, ", at, rows);
+	TSR_CUDA_MAP_SET_32("global", "global_dim", "2, ", at, INT32_MAX);
+	TSR_CUDA_MAP_SET_64("global", "global_stride", "0, ", at, distance);
+	TSR_CUDA_MAP_SET_64("global", "global_stride", "1, ", at, distance);
+	__asm__ volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory");
+}
+
+/** After a change of a map: the copy engine may still hold the old one. */
+TSR_DEV void tsr_cuda_map_acquire(const void *map)
+{
+	__asm__ volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(map)
+			 : "memory");
 }
 
 /*

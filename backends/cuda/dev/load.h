@@ -39,9 +39,8 @@ template <typename T>
 TSR_DEV tsr_cuda_operands_t tsr_cuda_operands(const tsr_coop_t *coop, tsr_view_t a, tsr_view_t b)
 {
 	tsr_cuda_workspace_t *workspace = (tsr_cuda_workspace_t *)coop->context->workspace;
-	uint32_t multiprocessor;
+	const uint32_t multiprocessor = tsr_cuda_multiprocessor();
 	tsr_cuda_operands_t operands;
-	__asm__("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
 	operands.workspace = workspace;
 	operands.places = 0;
 	if (workspace && multiprocessor < coop->context->workspace_parts)

@@ -92,20 +92,6 @@ TSR_DEV bool tsr_port_signal_later(tsr_coop_t *coop, uint64_t *flag, uint64_t va
 /* ---- the consumers: storing from registers */
 
 /**
- * Two neighbouring elements of a row, rounded to D; the first is in the lower
- * half.
- */
-template <typename D> TSR_DEV uint32_t tsr_cuda_pair(float first, float second)
-{
-	uint32_t pair;
-	if constexpr ((int)D::code == TSR_BF16)
-		__asm__("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
-	else
-		__asm__("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
-	return pair;
-}
-
-/**
  * One step of a transposition by four lanes: exchanges words `low` and `high`
  * with the lane whose number differs in `bit`.
  */
@@ -401,11 +387,6 @@ template <typename F> TSR_DEV bool tsr_cuda_writes(const tsr_gpu_target_t &targe
 	       (target.at.col | target.ld) % 2 == 0 && (uintptr_t)target.data % 4 == 0;
 }
 
-TSR_DEV void tsr_cuda_shared_write(uint32_t address, uint32_t word)
-{
-	__asm__ volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
-}
-
 template <typename F>
 TSR_DEV void tsr_cuda_write(const tsr_coop_t *coop, const tsr_gpu_target_t &target, const F *frag)
 {
@@ -469,8 +450,7 @@ template <typename F> TSR_DEV char *tsr_port_stage(const tsr_coop_t *coop, int p
 {
 	const tsr_gpu_context_t *context = coop->context;
 	const tsr_cuda_workspace_t *workspace = (const tsr_cuda_workspace_t *)context->workspace;
-	uint32_t multiprocessor;
-	__asm__("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+	const uint32_t multiprocessor = tsr_cuda_multiprocessor();
 	if (!coop->has_senders || !tsr_port_layout<F>::dealt ||
 	    !tsr_port_layout<F>::of_consumers(coop->threads) || !workspace ||
 	    multiprocessor >= context->workspace_parts || peer == tsr_rank(coop))

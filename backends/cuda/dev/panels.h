@@ -157,9 +157,8 @@ typedef struct tsr_cuda_reader {
 TSR_DEV tsr_cuda_reader_t tsr_cuda_reader(const tsr_coop_t *coop)
 {
 	tsr_cuda_workspace_t *workspace = (tsr_cuda_workspace_t *)coop->context->workspace;
-	uint32_t multiprocessor;
+	const uint32_t multiprocessor = tsr_cuda_multiprocessor();
 	tsr_cuda_reader_t reader = {workspace, 0, 0, 0, 0, -1, 0, 0};
-	__asm__("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
 	if (workspace && multiprocessor < coop->context->workspace_parts)
 		reader.places =
 			workspace->place + (size_t)multiprocessor * coop->context->workspace_each;

@@ -21,6 +21,33 @@ enum {
 	TSR_CUDA_NO_TASK = -1 /* in place of chunks: no task is left */
 };
 
+/*
+ * Descriptors of operands in boxes of 128 bytes by 64 rows, in the copy
+ * engine's layout. In units of 16 bytes: the address, the leading offset, the
+ * stride; and 1 for the 128-byte swizzle.
+ */
+#define TSR_CUDA_OPERAND(address_, leading_, stride_)                                 \
+	((uint64_t)(((address_)&0x3ffffu) >> 4) | (uint64_t)((leading_) >> 4) << 16 | \
+	 (uint64_t)((stride_) >> 4) << 32 | 1ull << 62)
+
+enum {
+	TSR_CUDA_BOX_BYTES = 8192,  /* 64 rows of 128 bytes */
+	TSR_CUDA_GROUP_BYTES = 1024 /* eight such rows: the swizzle's period */
+};
+
+/**
+ * The descriptor of 16 of K of an operand. ALONG: K runs along the 128 bytes,
+ * so that 16 of K are 32 bytes, and groups of eight rows of A, or columns of B,
+ * follow each other. Otherwise those run along the 128 bytes, and from box to
+ * box; 16 of K are 16 rows of the box.
+ */
+template <bool ALONG> TSR_DEV uint64_t tsr_cuda_operand(uint32_t box, int k)
+{
+	return ALONG ? TSR_CUDA_OPERAND(box + (uint32_t)k * 2u, 16, TSR_CUDA_GROUP_BYTES)
+		     : TSR_CUDA_OPERAND(box + (uint32_t)k * 128u, TSR_CUDA_BOX_BYTES,
+					TSR_CUDA_GROUP_BYTES);
+}
+
 /**
  * A request to the senders: send rows of a tile in my own memory to the same
  * place of other ranks; or other rows, or partial sums, to a place of one rank.
@@ -190,9 +217,9 @@ TSR_DEV void tsr_cuda_ring_advance(tsr_cuda_ring_t *ring)
  */
 TSR_DEV unsigned char *tsr_cuda_free_shared(const tsr_coop_t *coop, uint32_t *bytes_out)
 {
-	uint32_t all, begin = tsr_cuda_shared_address(tsr_port_dynamic_shared());
+	const uint32_t begin = tsr_cuda_shared_address(tsr_port_dynamic_shared());
 	uint32_t free = begin + coop->context->shared_bytes;
-	__asm__("mov.u32 %0, %%dynamic_smem_size;" : "=r"(all));
+	const uint32_t all = tsr_cuda_dynamic_bytes();
 	free = (free + TSR_CUDA_SHARED_ALIGN - 1) / TSR_CUDA_SHARED_ALIGN * TSR_CUDA_SHARED_ALIGN;
 	*bytes_out = begin + all > free ? begin + all - free : 0;
 	return tsr_port_dynamic_shared() + (free - begin);

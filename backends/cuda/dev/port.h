@@ -202,6 +202,20 @@ TSR_DEV uint16_t tsr_port_round_f16(float x)
 	return bits;
 }
 
+/**
+ * Two neighbouring elements of a row, rounded to D; the first is in the lower
+ * half.
+ */
+template <typename D> TSR_DEV uint32_t tsr_cuda_pair(float first, float second)
+{
+	uint32_t pair;
+	if constexpr ((int)D::code == TSR_BF16)
+		__asm__("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+	else
+		__asm__("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+	return pair;
+}
+
 /* ---- order: template arguments are literals to nvcc, function arguments are not */
 
 #define TSR_CUDA_FENCE(kind_)                                                  \

@@ -1,8 +1,7 @@
 /*
  * Tensor maps, which describe a matrix to the copy engine. Views are made on
  * the device, so maps are too: from one of the host's, in shared memory, then
- * stored in global memory. PTX ISA 8.3, sections 9.7.9.27 (tensormap.replace)
- * and 9.7.13 (its proxy).
+ * stored in global memory. The instructions are in hopper.h.
  */
 #ifndef TESSERA_CUDA_TENSORMAP_H
 #define TESSERA_CUDA_TENSORMAP_H
@@ -27,34 +26,6 @@ TSR_DEV bool tsr_cuda_is_mappable(tsr_view_t view)
 	return view.space != TSR_SPACE_SHARED && (uintptr_t)view.data % 16 == 0 &&
 	       view.ld % 8 == 0 && view.rows > 0 && view.cols > 0 && view.rows < INT32_MAX &&
 	       view.cols < INT32_MAX;
-}
-
-/*
- * Writes one field of the map at `at`, in the state space `space_`:
- * "shared::cta" or "global". `which_` is the dimension, as "0, ", where the
- * field has one for each.
- */
-#define TSR_CUDA_MAP_SET(space_, field_, which_, bits_, constraint_, at_, value_)    \
-	__asm__ volatile("tensormap.replace.tile." field_ "." space_ ".b1024." bits_ \
-			 " [%0], " which_ "%1;" ::"l"(at_),                          \
-			 constraint_(value_)                                         \
-			 : "memory")
-#define TSR_CUDA_MAP_SET_32(space_, field_, which_, at_, value_) \
-	TSR_CUDA_MAP_SET(space_, field_, which_, "b32", "r", at_, (uint32_t)(value_))
-#define TSR_CUDA_MAP_SET_64(space_, field_, which_, at_, value_) \
-	TSR_CUDA_MAP_SET(space_, field_, which_, "b64", "l", at_, value_)
-
-/**
- * One thread: changes the map at shared address `map`, a copy of the host's, to
- * describe a matrix.
- */
-TSR_DEV void tsr_cuda_map_change(uint32_t map, tsr_cuda_matrix_t matrix)
-{
-	uint64_t at = map;
-	TSR_CUDA_MAP_SET_64("shared::cta", "global_address", "", at, matrix.data);
-	TSR_CUDA_MAP_SET_32("shared::cta", "global_dim", "0, ", at, matrix.cols);
-	TSR_CUDA_MAP_SET_32("shared::cta", "global_dim", "1, ", at, matrix.rows);
-	TSR_CUDA_MAP_SET_64("shared::cta", "global_stride", "0, ", at, matrix.ld * 2);
 }
 
 /** Tells later readers that the place's map now describes `matrix`. */
@@ -83,13 +54,6 @@ TSR_DEV bool tsr_cuda_is_same(const tsr_cuda_matrix_t &x, const tsr_cuda_matrix_
 	return ((x.data ^ y.data) | (x.rows ^ y.rows) | (x.cols ^ y.cols) | (x.ld ^ y.ld)) == 0;
 }
 
-/** After a change of a map: the copy engine may still hold the old one. */
-TSR_DEV void tsr_cuda_map_acquire(const tsr_cuda_place_t *place)
-{
-	__asm__ volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(place->map)
-			 : "memory");
-}
-
 /**
  * A warp: returns the map of `matrix`, stored in `place`, whose current map was
  * made for `before`. `made` is 128 bytes of shared memory, aligned to 128.
@@ -102,18 +66,15 @@ TSR_DEV const void *tsr_cuda_map(int lane, uint32_t *made, const tsr_cuda_worksp
 		made[lane] = ((const uint32_t *)workspace->first.map)[lane];
 		__syncwarp();
 		if (lane == 0)
-			tsr_cuda_map_change(tsr_cuda_shared_address(made), matrix);
+			tsr_cuda_map_change(tsr_cuda_shared_address(made), matrix.data, matrix.rows,
+					    matrix.cols, matrix.ld);
 		__syncwarp();
-		__asm__ volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic."
-				 "release.gpu.sync.aligned "
-				 "[%0], [%1], 128;" ::"l"(__cvta_generic_to_global(place->map)),
-				 "r"(tsr_cuda_shared_address(made))
-				 : "memory");
+		tsr_cuda_map_copy(place->map, tsr_cuda_shared_address(made));
 		if (lane == 0)
 			tsr_cuda_map_tell(place, matrix);
 		__syncwarp();
 	}
-	tsr_cuda_map_acquire(place);
+	tsr_cuda_map_acquire(place->map);
 	return place->map;
 }
 
@@ -122,21 +83,6 @@ TSR_DEV const void *tsr_cuda_map(int lane, uint32_t *made, const tsr_cuda_worksp
  * third dimension of the map counts rows too. So a box is cut at the extents of
  * its own matrix, wherever that begins.
  */
-
-/**
- * One thread: changes the map at `map` in global memory, a copy of the host's,
- * to describe a stack.
- */
-TSR_DEV void tsr_cuda_stack_change(unsigned char *map, const tsr_cuda_matrix_t &matrix)
-{
-	uint64_t at = (uint64_t)__cvta_generic_to_global(map), distance = matrix.ld * 2;
-	TSR_CUDA_MAP_SET_64("global", "global_address", "", at, matrix.data);
-	TSR_CUDA_MAP_SET_32("global", "global_dim", "0, ", at, matrix.cols);
-	TSR_CUDA_MAP_SET_32("global", "global_dim", "1, ", at, matrix.rows);
-	TSR_CUDA_MAP_SET_32("global", "global_dim", "2, ", at, INT32_MAX);
-	TSR_CUDA_MAP_SET_64("global", "global_stride", "0, ", at, distance);
-	TSR_CUDA_MAP_SET_64("global", "global_stride", "1, ", at, distance);
-}
 
 /**
  * One thread: returns the map of the stack whose first matrix this is, stored
@@ -150,11 +96,11 @@ TSR_DEV const void *tsr_cuda_stack(const tsr_cuda_workspace_t *workspace, tsr_cu
 		TSR_GPU_NO_UNROLL
 		for (int i = 0; i < TSR_CUDA_MAP_BYTES / 4; i++)
 			((uint32_t *)place->map)[i] = ((const uint32_t *)workspace->stack.map)[i];
-		tsr_cuda_stack_change(place->map, matrix);
-		__asm__ volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory");
+		tsr_cuda_map_change_stack(place->map, matrix.data, matrix.rows, matrix.cols,
+					  matrix.ld);
 		tsr_cuda_map_tell(place, matrix);
 	}
-	tsr_cuda_map_acquire(place);
+	tsr_cuda_map_acquire(place->map);
 	return place->map;
 }
 

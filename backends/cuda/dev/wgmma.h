@@ -21,31 +21,22 @@ template <int PENDING> TSR_DEV void tsr_cuda_wgmma_await(void)
 	__asm__ volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
-/*
- * Descriptors of operands in boxes of 128 bytes by 64 rows, in the copy
- * engine's layout. In units of 16 bytes: the address, the leading offset, the
- * stride; and 1 for the 128-byte swizzle.
- */
-#define TSR_CUDA_OPERAND(address_, leading_, stride_)                                 \
-	((uint64_t)(((address_)&0x3ffffu) >> 4) | (uint64_t)((leading_) >> 4) << 16 | \
-	 (uint64_t)((stride_) >> 4) << 32 | 1ull << 62)
-
-enum {
-	TSR_CUDA_BOX_BYTES = 8192,  /* 64 rows of 128 bytes */
-	TSR_CUDA_GROUP_BYTES = 1024 /* eight such rows: the swizzle's period */
-};
-
 /**
- * The descriptor of 16 of K of an operand. ALONG: K runs along the 128 bytes,
- * so that 16 of K are 32 bytes, and groups of eight rows of A, or columns of B,
- * follow each other. Otherwise those run along the 128 bytes, and from box to
- * box; 16 of K are 16 rows of the box.
+ * No instruction; but the compiler moves no use of the registers across it. It
+ * stands before products begin, and after they have been awaited.
  */
-template <bool ALONG> TSR_DEV uint64_t tsr_cuda_operand(uint32_t box, int k)
+template <int COUNT> TSR_DEV void tsr_cuda_pin(float *x)
 {
-	return ALONG ? TSR_CUDA_OPERAND(box + (uint32_t)k * 2u, 16, TSR_CUDA_GROUP_BYTES)
-		     : TSR_CUDA_OPERAND(box + (uint32_t)k * 128u, TSR_CUDA_BOX_BYTES,
-					TSR_CUDA_GROUP_BYTES);
+	TSR_GPU_UNROLL
+	for (int i = 0; i < COUNT; i++)
+		__asm__ volatile("" : "+f"(x[i]));
+}
+
+template <int COUNT> TSR_DEV void tsr_cuda_pin(uint32_t *x)
+{
+	TSR_GPU_UNROLL
+	for (int i = 0; i < COUNT; i++)
+		__asm__ volatile("" : "+r"(x[i]));
 }
 
 /*
