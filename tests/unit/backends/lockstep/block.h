@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LOCKSTEP_RANKS = 2 }; /* at most */
+
 pthread_barrier_t lockstep_block, lockstep_worker;
+int lockstep_worker_threads;
 lockstep_wave_t lockstep_waves[LOCKSTEP_WAVES];
 bool lockstep_says[LOCKSTEP_WAVES][LOCKSTEP_LANES];
 thread_local int lockstep_thread;
@@ -40,6 +43,7 @@ static void lockstep_run(void (*entry)(tsr_gpu_context_t, ARGS), int count, int 
 	pthread_t threads[LOCKSTEP_WAVES * LOCKSTEP_LANES];
 	pthread_barrier_init(&lockstep_block, nullptr, (unsigned)count);
 	pthread_barrier_init(&lockstep_worker, nullptr, (unsigned)worker);
+	lockstep_worker_threads = worker;
 	for (int i = 0; i < LOCKSTEP_WAVES; i++)
 		pthread_barrier_init(&lockstep_waves[i].meet, nullptr, LOCKSTEP_LANES);
 	for (int i = 0; i < count; i++) {
@@ -53,6 +57,24 @@ static void lockstep_run(void (*entry)(tsr_gpu_context_t, ARGS), int count, int 
 	pthread_barrier_destroy(&lockstep_worker);
 	for (int i = 0; i < LOCKSTEP_WAVES; i++)
 		pthread_barrier_destroy(&lockstep_waves[i].meet);
+}
+
+/** What CUDA's main loops make their tensor maps in. */
+[[maybe_unused]] static void lockstep_give_workspace(tsr_gpu_context_t *context)
+{
+#if defined(__CUDACC__)
+	enum {
+		BYTES = sizeof(tsr_cuda_workspace_t) +
+			LOCKSTEP_RANKS * TSR_CUDA_PLACES_EACH * sizeof(tsr_cuda_place_t)
+	};
+	alignas(128) static char workspace[BYTES];
+	context->workspace = workspace;
+	context->workspace_parts = 1;
+	context->workspace_each = LOCKSTEP_RANKS * TSR_CUDA_PLACES_EACH;
+	memset(workspace, 0, sizeof workspace);
+#else
+	(void)context;
+#endif
 }
 
 /** A whole number from -4 to 4: products of such numbers are exact in every type. */

@@ -1,8 +1,7 @@
 /*
- * The HIP port's main loop and epilogue, run lane by lane on the CPU
- * (hip/dev/port.h beside this): products of whole numbers, compared with the
- * plain product, of every shape that takes another path. ci/checks/lockstep runs
- * it.
+ * The ports' main loops and epilogues, run lane by lane on the CPU (hip/dev/ and
+ * cuda/dev/ beside this): products of whole numbers, compared with the plain
+ * product, of every shape that takes another path. ci/checks/lockstep runs it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,13 @@
 #include "block.h"
 #include "tests/harness/part.h"
 
-enum { RANKS = 2, MOST_GATES = 64, POISON = -12345 };
+#if defined(__HIP__)
+enum { CONSUMERS = 0 }; /* all threads of the worker */
+#else
+enum { CONSUMERS = TSR_CUDA_CONSUMER_THREADS };
+#endif
+
+enum { RANKS = LOCKSTEP_RANKS, MOST_GATES = 64, POISON = -12345 };
 
 typedef struct gate_call {
 	int64_t row, col, k0, k1;
@@ -108,13 +113,7 @@ TSR_FN tsr_from_t product_gate(tsr_coop_t *loader, tsr_part_t chunk, const void 
 			run_##name_(worker, a);                                                    \
 	}
 PRODUCT(bf16_128x256x64, bf16, 128, 256, 64)
-PRODUCT(bf16_64x64x32, bf16, 64, 64, 32)
-PRODUCT(bf16_32x32x16, bf16, 32, 32, 16)
 PRODUCT(bf16_16x16x16, bf16, 16, 16, 16)
-PRODUCT(f16_64x64x32, f16, 64, 64, 32)
-PRODUCT(f16_64x96x48, f16, 64, 96, 48)
-PRODUCT(f32_64x64x32, f32, 64, 64, 32)
-PRODUCT(f32_32x32x16, f32, 32, 32, 16)
 #define PRODUCT_MAJORS(dtype_, M_, N_, K_)                                                 \
 	PRODUCT_MAJOR(dtype_##_##M_##x##N_##x##K_##_rc, dtype_, M_, N_, K_, TSR_ROW_MAJOR, \
 		      TSR_COL_MAJOR)                                                       \
@@ -122,10 +121,25 @@ PRODUCT(f32_32x32x16, f32, 32, 32, 16)
 		      TSR_ROW_MAJOR)                                                       \
 	PRODUCT_MAJOR(dtype_##_##M_##x##N_##x##K_##_cc, dtype_, M_, N_, K_, TSR_COL_MAJOR, \
 		      TSR_COL_MAJOR)
+#if defined(__HIP__)
+PRODUCT(bf16_64x64x32, bf16, 64, 64, 32)
+PRODUCT(bf16_32x32x16, bf16, 32, 32, 16)
+PRODUCT(f16_64x64x32, f16, 64, 64, 32)
+PRODUCT(f16_64x96x48, f16, 64, 96, 48)
+PRODUCT(f32_64x64x32, f32, 64, 64, 32)
+PRODUCT(f32_32x32x16, f32, 32, 32, 16)
 PRODUCT_MAJORS(bf16, 64, 64, 32)
 PRODUCT_MAJORS(bf16, 16, 16, 16)
 PRODUCT_MAJORS(f16, 64, 96, 48)
 PRODUCT_MAJORS(f32, 32, 64, 32)
+#else /* Hopper's pipeline; two are flat: the transposed product */
+PRODUCT(bf16_128x128x64, bf16, 128, 128, 64)
+PRODUCT(f16_128x192x64, f16, 128, 192, 64)
+PRODUCT(bf16_64x128x64, bf16, 64, 128, 64)
+PRODUCT(f16_16x256x64, f16, 16, 256, 64)
+PRODUCT_MAJORS(bf16, 128, 128, 64)
+PRODUCT_MAJORS(f16, 16, 256, 64)
+#endif
 
 typedef void (*entry_fn)(tsr_gpu_context_t, product_args_t);
 
@@ -143,7 +157,8 @@ typedef struct tile {
 			tsr_entry_##kind_##_##dtype_##_##m_##x##n_##x##k_##majors_, code_, m_, n_, \
 			k_, threads_, a_turned_, b_turned_                                         \
 	}
-#define BLOCK(dtype_, code_, m_, n_, k_) TILE(block, 256, dtype_, code_, m_, n_, k_, , false, false)
+#define BLOCK(dtype_, code_, m_, n_, k_) \
+	TILE(block, TSR_PORT_BLOCK_THREADS(1), dtype_, code_, m_, n_, k_, , false, false)
 #define WORKER(dtype_, code_, m_, n_, k_) \
 	TILE(worker, 128, dtype_, code_, m_, n_, k_, , false, false)
 #define MAJORS(kind_, threads_, dtype_, code_, m_, n_, k_)                          \
@@ -153,9 +168,10 @@ typedef struct tile {
 
 static const tile_t tiles[] = {
 	BLOCK(bf16, TSR_BF16, 128, 256, 64),
+	BLOCK(bf16, TSR_BF16, 16, 16, 16), /* the plain main loop */
+#if defined(__HIP__)
 	BLOCK(bf16, TSR_BF16, 64, 64, 32),
 	BLOCK(bf16, TSR_BF16, 32, 32, 16),
-	BLOCK(bf16, TSR_BF16, 16, 16, 16), /* the plain main loop */
 	BLOCK(f16, TSR_F16, 64, 64, 32),
 	BLOCK(f16, TSR_F16, 64, 96, 48),
 	BLOCK(f32, TSR_F32, 64, 64, 32),
@@ -165,10 +181,18 @@ static const tile_t tiles[] = {
 	WORKER(bf16, TSR_BF16, 16, 16, 16),
 	WORKER(f16, TSR_F16, 64, 64, 32),
 	WORKER(f32, TSR_F32, 64, 64, 32),
-	MAJORS(block, 256, bf16, TSR_BF16, 64, 64, 32),
-	MAJORS(block, 256, bf16, TSR_BF16, 16, 16, 16),
-	MAJORS(block, 256, f16, TSR_F16, 64, 96, 48),
+	MAJORS(block, TSR_PORT_BLOCK_THREADS(1), bf16, TSR_BF16, 64, 64, 32),
+	MAJORS(block, TSR_PORT_BLOCK_THREADS(1), bf16, TSR_BF16, 16, 16, 16),
+	MAJORS(block, TSR_PORT_BLOCK_THREADS(1), f16, TSR_F16, 64, 96, 48),
 	MAJORS(worker, 128, f32, TSR_F32, 32, 64, 32),
+#else
+	BLOCK(bf16, TSR_BF16, 128, 128, 64),
+	BLOCK(f16, TSR_F16, 128, 192, 64),
+	BLOCK(bf16, TSR_BF16, 64, 128, 64),
+	BLOCK(f16, TSR_F16, 16, 256, 64),
+	MAJORS(block, TSR_PORT_BLOCK_THREADS(1), bf16, TSR_BF16, 128, 128, 64),
+	MAJORS(block, TSR_PORT_BLOCK_THREADS(1), f16, TSR_F16, 16, 256, 64),
+#endif
 };
 
 /**
@@ -312,7 +336,9 @@ static int run_case(const tile_t *tile, const shape_t *shape)
 	for (int rank = 0; rank < RANKS; rank++)
 		peer_offset[rank] = heap[rank] - heap[0];
 	context.peer_offset = peer_offset;
-	lockstep_run(tile->entry, tile->threads, tile->threads, &context, &args);
+	lockstep_give_workspace(&context);
+	lockstep_run(tile->entry, tile->threads, CONSUMERS ? CONSUMERS : tile->threads, &context,
+		     &args);
 	int wrong = wrong_elements(tile, shape, &args, c),
 	    gates = shape->gated && wrong_gates(tile, &args);
 	if (wrong || gates)

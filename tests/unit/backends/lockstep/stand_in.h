@@ -28,8 +28,11 @@
 
 #include "gpu/dev/port.h"
 
+/* aligned so that the lower bits of an address are its place */
+alignas(1 << 18) inline unsigned char lockstep_dynamic[LOCKSTEP_DYNAMIC_BYTES];
 extern pthread_barrier_t lockstep_block;
 extern pthread_barrier_t lockstep_worker; /* of a worker of several warps */
+extern int lockstep_worker_threads;
 extern lockstep_wave_t lockstep_waves[LOCKSTEP_WAVES];
 extern bool lockstep_says[LOCKSTEP_WAVES][LOCKSTEP_LANES]; /* of a ballot */
 extern thread_local int lockstep_thread;
@@ -46,8 +49,7 @@ TSR_DEV int tsr_port_block(void)
 
 TSR_DEV unsigned char *tsr_port_dynamic_shared(void)
 {
-	alignas(128) static unsigned char shared[1024];
-	return shared;
+	return lockstep_dynamic;
 }
 
 TSR_DEV void tsr_port_meet_block(void)
@@ -174,6 +176,14 @@ template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_port_min(T *p, T v)
 	}
 	return seen;
 }
+#define LOCKSTEP_RMW(name_)                                                               \
+	template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_port_##name_(T *p, T v) \
+	{                                                                                 \
+		return __atomic_fetch_##name_(p, v, __ATOMIC_SEQ_CST);                    \
+	}
+LOCKSTEP_RMW(and)
+LOCKSTEP_RMW(or)
+LOCKSTEP_RMW(max)
 template <int ORDER, int FAILURE, int SCOPE, typename W>
 TSR_DEV W tsr_port_cas(W *p, W expected, W desired)
 {

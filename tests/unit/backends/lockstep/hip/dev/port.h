@@ -41,6 +41,8 @@ typedef struct lockstep_wave {
 	int word[LOCKSTEP_LANES];
 } lockstep_wave_t;
 
+enum { LOCKSTEP_DYNAMIC_BYTES = 1024 };
+
 #include "stand_in.h"
 
 /** A worker is one wave. */
