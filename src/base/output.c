@@ -1,5 +1,6 @@
 /* What was printed reaches its place, or the program says that it has not. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -23,9 +24,11 @@ int tsr_flush_output(int code)
 	errno = 0;
 	if (fflush(stdout) == 0 && !failed && close_a_copy())
 		return code;
+	if (errno == 0) /* it failed earlier: a closed descriptor still says so */
+		(void)fcntl(STDOUT_FILENO, F_GETFD);
 	fprintf(stderr,
 		"tessera: what was printed is lost, as standard output cannot be written%s%s; "
-		"print to where there is room\n",
+		"print to what is open and has room\n",
 		errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "");
 	__fpurge(stdout); /* it is said once, and no child writes it again */
 	clearerr(stdout);
