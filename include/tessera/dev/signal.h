@@ -45,8 +45,9 @@ TSR_DEV void tsr_signal_all(tsr_coop_t *coop, TSR_HEAP uint64_t *flag, uint64_t 
 			    tsr_signal_op_t op);
 
 /**
- * tsr_put, then tsr_signal to the same peer, as one operation: a coop that
- * acquires the signal sees the data.
+ * tsr_put or tsr_put_2d, then tsr_signal to the same peer, as one operation: a
+ * coop that acquires the signal sees the data. Where there is nothing to put, the
+ * signal is given all the same.
  */
 TSR_DEV void tsr_put_signal(tsr_coop_t *coop, TSR_HEAP void *dst, const TSR_HEAP void *src,
 			    size_t size_bytes, TSR_HEAP uint64_t *flag, uint64_t value,
