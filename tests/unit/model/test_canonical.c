@@ -149,7 +149,7 @@ Test(canonical, a_step_weaker_is_another_text)
 		for (int step = 0; step < litmus_weakenings(test); step++) {
 			litmus_weaken(test, step, &weaker, what);
 			litmus_print_canonical(&weaker, second, sizeof second);
-			cr_assert_str_neq(first, second, "program %d, %s", i, what);
+			cr_assert(strcmp(first, second) != 0, "program %d, %s", i, what);
 		}
 	}
 }
@@ -162,7 +162,7 @@ Test(canonical, equal_threads_on_other_gpus_are_no_twins)
 	litmus_print_canonical(parsed(&program, &as_they_are), first, sizeof first);
 	program.gpu[1] = 1;
 	litmus_print_canonical(parsed(&program, &as_they_are), second, sizeof second);
-	cr_assert_str_neq(first, second);
+	cr_assert(strcmp(first, second) != 0);
 	program.gpu[0] = 1;
 	program.gpu[2] = 1;
 	program.gpu[1] = 0;
@@ -193,7 +193,7 @@ Test(canonical, an_address_held_at_the_start_has_no_name)
 	cr_assert_str_eq(first, second);
 	cr_assert_eq(litmus_parse("c", another, &test), TSR_OK, "%s", tsr_last_error());
 	litmus_print_canonical(&test, second, sizeof second);
-	cr_assert_str_neq(first, second);
+	cr_assert(strcmp(first, second) != 0);
 }
 
 /** Eight threads of 48 instructions each: their 40320 orders took minutes when all were written. */

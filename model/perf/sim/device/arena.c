@@ -76,6 +76,14 @@ void tsr_cpu_frag_drop(tsr_frag_t *const *frag)
 		((tsr_cpu_slot_t *)*frag)->owner->depth--;
 }
 
+bool tsr_frag_is_mine(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag)
+{
+	(void)coop;
+	(void)call;
+	(void)frag;
+	return true;
+}
+
 bool tsr_frag_has_values(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag)
 {
 	(void)coop;
