@@ -11,7 +11,7 @@
 #include "model/memory/language/weaken.h"
 #include "tessera/random.h"
 
-enum { FORM_BYTES = 1 << 14, TEXT_BYTES = 1 << 15, MOST_THREADS = 8, MOST_ROWS = 48, MANY = 300 };
+enum { FORM_BYTES = 1 << 14, TEXT_BYTES = 1 << 15, MOST_THREADS = 8, MOST_ROWS = 48, MANY = 100 };
 
 /** A program: what each thread does in each row, at which location, and which GPU it is on. */
 typedef struct program {
