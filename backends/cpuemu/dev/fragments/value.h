@@ -83,7 +83,7 @@ static inline unsigned char *tsr_frag_at(const tsr_frag_t *frag, int64_t row, in
 	       (size_t)(row * frag->cols + col) * tsr_cpu_bytes(frag->held);
 }
 
-/** Whether the coop has declared it, or one like it has. False: the misuse is noted. */
+/** Whether the coop has the share that the fragment was declared with. False: misuse is noted. */
 bool tsr_frag_is_mine(tsr_coop_t *coop, const char *call, const tsr_frag_t *frag);
 
 /** The same, and the elements have values. */

@@ -61,7 +61,10 @@ TSR_DEV void tsr_cuda_shared_load_all(uint32_t word[4], uint32_t address)
 	memcpy(word, lockstep_at(address), 16);
 }
 
-/* ---- mbarriers */
+/*
+ * ---- mbarriers. An arrival and the engine's bytes release (lockstep_count), a
+ * wait acquires (lockstep_barrier_seen): each is the other's partner.
+ */
 
 struct lockstep_mbarrier {
 	uint64_t pending : 12, arrivals : 12, phase : 1, live : 1; /* its words hold nothing else */
