@@ -83,7 +83,7 @@ TSR_DEV void tsr_cuda_move_pieces(const tsr_gpu_rows_of_bytes_t &job,
 	tsr_cuda_pieces_t loads = {job.src, job.dst, job.rows, 0}, stores = loads;
 	TSR_GPU_NO_UNROLL
 	for (uint32_t stage = 0; stage < stages.count; stage++)
-		tsr_cuda_mbarrier_init(stages.loaded + 8 * stage, 1);
+		tsr_cuda_mbarrier_init<1>(stages.loaded + 8 * stage);
 	tsr_cuda_mbarrier_publish();
 	tsr_cuda_before_engine(); /* it must see barriers, and what is to be copied */
 	TSR_GPU_NO_UNROLL

@@ -65,9 +65,15 @@ TSR_DEV void tsr_cuda_shared_load_all(uint32_t word[4], uint32_t address)
  * MP.rel.acq.sameWG-ww.
  */
 
-TSR_DEV void tsr_cuda_mbarrier_init(uint32_t barrier, uint32_t arrivals)
+/**
+ * Opens a barrier for phases of ARRIVALS. That is a constant, because ptxas 13.0
+ * makes wrong code of a number that differs among lanes: it computes the
+ * barrier's first word lane by lane in a loop, and where the number has been
+ * spilled, each turn of the loop overwrites the words of the turns before with it.
+ */
+template <uint32_t ARRIVALS> TSR_DEV void tsr_cuda_mbarrier_init(uint32_t barrier)
 {
-	__asm__ volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals)
+	__asm__ volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "n"(ARRIVALS)
 			 : "memory");
 }
 

@@ -70,16 +70,15 @@ TSR_DEV uint32_t tsr_cuda_parity_of(uint32_t n)
 TSR_DEV void tsr_cuda_panels_open(tsr_cuda_pipeline_t *pipeline, int lane, uint32_t panels,
 				  tsr_tasks_t tasks)
 {
-	if (lane < TSR_CUDA_BARRIERS) {
-		const uint32_t warps = (lane < TSR_CUDA_BARRIER_Q ? 2u : 1u) * TSR_CUDA_GROUP_WARPS;
-		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->full[lane]), 1);
-		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->empty[lane]), warps);
-	}
-	if (lane < TSR_CUDA_SENDS_MOST) {
-		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->posted[lane]), 1);
-		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->ended[lane]),
-				       TSR_CUDA_SENDER_THREADS / 32);
-	}
+	if (lane < TSR_CUDA_BARRIERS)
+		tsr_cuda_mbarrier_init<1>(tsr_cuda_shared_address(&pipeline->full[lane]));
+	if (lane < TSR_CUDA_BARRIER_Q)
+		tsr_cuda_mbarrier_init<2 * TSR_CUDA_GROUP_WARPS>(
+			tsr_cuda_shared_address(&pipeline->empty[lane]));
+	else if (lane < TSR_CUDA_BARRIERS)
+		tsr_cuda_mbarrier_init<TSR_CUDA_GROUP_WARPS>(
+			tsr_cuda_shared_address(&pipeline->empty[lane]));
+	tsr_cuda_sends_open(pipeline, lane);
 	if (lane == 0) {
 		pipeline->loaded = TSR_CUDA_LOADED_ALL; /* senders need not pace themselves */
 		pipeline->awaited = 0;
@@ -120,10 +119,7 @@ TSR_DEV void tsr_cuda_panels_close(tsr_cuda_pipeline_t *pipeline, int lane)
 		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->full[lane]));
 		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->empty[lane]));
 	}
-	if (lane < TSR_CUDA_SENDS_MOST) {
-		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->posted[lane]));
-		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->ended[lane]));
-	}
+	tsr_cuda_sends_close(pipeline, lane);
 }
 
 /* ---- maps */

@@ -249,22 +249,38 @@ TSR_DEV tsr_cuda_ring_t tsr_cuda_ring(const tsr_cuda_pipeline_t *pipeline, unsig
 }
 
 /**
+ * The barriers of the sending warps, called by one warp. Arrivals: the consumers'
+ * leader at `posted`, each of the three sending warps at `ended`.
+ */
+TSR_DEV void tsr_cuda_sends_open(tsr_cuda_pipeline_t *pipeline, int lane)
+{
+	if (lane >= TSR_CUDA_SENDS_MOST)
+		return;
+	tsr_cuda_mbarrier_init<1>(tsr_cuda_shared_address(&pipeline->posted[lane]));
+	tsr_cuda_mbarrier_init<TSR_CUDA_SENDER_THREADS / 32>(
+		tsr_cuda_shared_address(&pipeline->ended[lane]));
+}
+
+TSR_DEV void tsr_cuda_sends_close(tsr_cuda_pipeline_t *pipeline, int lane)
+{
+	if (lane >= TSR_CUDA_SENDS_MOST)
+		return;
+	tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->posted[lane]));
+	tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->ended[lane]));
+}
+
+/**
  * Called by one warp, before the block meets. Arrivals: the loader at `full`,
- * each of the two consuming warpgroups at `empty`, the consumers' leader at
- * `posted`, each of the three sending warps at `ended`.
+ * each of the two consuming warpgroups at `empty`.
  */
 TSR_DEV void tsr_cuda_pipeline_open(tsr_cuda_pipeline_t *pipeline, int lane, bool loads,
 				    int64_t first)
 {
 	if (lane < TSR_CUDA_STAGES_MOST) {
-		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->full[lane]), 1);
-		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->empty[lane]), 2);
+		tsr_cuda_mbarrier_init<1>(tsr_cuda_shared_address(&pipeline->full[lane]));
+		tsr_cuda_mbarrier_init<2>(tsr_cuda_shared_address(&pipeline->empty[lane]));
 	}
-	if (lane < TSR_CUDA_SENDS_MOST) {
-		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->posted[lane]), 1);
-		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&pipeline->ended[lane]),
-				       TSR_CUDA_SENDER_THREADS / 32);
-	}
+	tsr_cuda_sends_open(pipeline, lane);
 	if (lane == 0) {
 		pipeline->loaded = loads ? 0 : TSR_CUDA_LOADED_ALL;
 		pipeline->awaited = 0;
@@ -280,10 +296,7 @@ TSR_DEV void tsr_cuda_pipeline_close(tsr_cuda_pipeline_t *pipeline, int lane)
 		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->full[lane]));
 		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->empty[lane]));
 	}
-	if (lane < TSR_CUDA_SENDS_MOST) {
-		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->posted[lane]));
-		tsr_cuda_mbarrier_end(tsr_cuda_shared_address(&pipeline->ended[lane]));
-	}
+	tsr_cuda_sends_close(pipeline, lane);
 }
 
 #endif

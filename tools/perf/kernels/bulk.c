@@ -76,7 +76,7 @@ TSR_FN void perf_bulk_move(const tsr_coop_t *block, const perf_move_args_t *a, c
 {
 	perf_bulk_walk_t loads = perf_bulk_begin(block, a), stores = loads;
 	for (uint32_t stage = 0; stage < STAGES; stage++)
-		tsr_cuda_mbarrier_init(tsr_cuda_shared_address(&ring->loaded[stage]), 1);
+		tsr_cuda_mbarrier_init<1>(tsr_cuda_shared_address(&ring->loaded[stage]));
 	tsr_cuda_before_engine(); /* it must see the initialised barriers */
 	for (uint32_t stage = 0; stage + 1 < STAGES; stage++)
 		perf_bulk_load(&loads, ring, stage);

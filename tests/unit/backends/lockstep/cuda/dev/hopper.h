@@ -107,10 +107,10 @@ TSR_DEV void lockstep_count(uint32_t address, uint64_t arrivals, int64_t bytes)
 					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 }
 
-TSR_DEV void tsr_cuda_mbarrier_init(uint32_t barrier, uint32_t arrivals)
+template <uint32_t ARRIVALS> TSR_DEV void tsr_cuda_mbarrier_init(uint32_t barrier)
 {
 	lockstep_mbarrier fresh = {};
-	fresh.pending = fresh.arrivals = arrivals;
+	fresh.pending = fresh.arrivals = ARRIVALS;
 	fresh.live = 1;
 	__atomic_store_n(lockstep_barrier_at(barrier), __builtin_bit_cast(uint64_t, fresh),
 			 __ATOMIC_RELEASE);
