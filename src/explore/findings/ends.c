@@ -33,14 +33,34 @@ static const tsr_stuck_node_t *first_spinner(const tsr_stuck_t *stuck)
 	return NULL;
 }
 
+/** The meeting of a deadlock among workers of one block; null: it is no such deadlock. */
+static const tsr_stuck_node_t *meeting_within(const tsr_stuck_t *stuck)
+{
+	const tsr_stuck_node_t *meeting = NULL;
+	if (stuck->class != TSR_STUCK_DEADLOCK)
+		return NULL;
+	for (int i = 0; i < stuck->cycle_count; i++) {
+		const tsr_stuck_node_t *node = &stuck->node[stuck->cycle[i]];
+		if (node->task == TSR_NO_TASK || node->who.kind != TSR_TASK_WORKER ||
+		    tsr_block_number(&node->who) !=
+			    tsr_block_number(&stuck->node[stuck->cycle[0]].who))
+			return NULL;
+		if (node->kind == TSR_AWAIT_MEETING)
+			meeting = node;
+	}
+	return meeting;
+}
+
 /**
- * The wait that a report names first: of a livelock the loop; else of the cycle,
- * or of whoever waits for what nobody can give.
+ * The wait that a report names first: of a livelock the loop; else a meeting, or
+ * another wait of the cycle, or of whoever waits for what nobody can give.
  */
 static const tsr_stuck_node_t *first_node(const tsr_stuck_t *stuck)
 {
 	if (stuck->class == TSR_STUCK_LIVELOCK && first_spinner(stuck))
 		return first_spinner(stuck);
+	if (meeting_within(stuck))
+		return meeting_within(stuck);
 	for (int i = 0; i < stuck->nodes; i++)
 		if (stuck->class == TSR_STUCK_LOST_SIGNAL && stuck->node[i].root &&
 		    stuck->node[i].kind == TSR_AWAIT_FLAG)
@@ -172,6 +192,16 @@ static void tell_unmet(tsr_finding_t *finding)
 			  "them; what one worker does alone it calls with the worker";
 }
 
+/** Workers of a block meet, and one of them waits for what another does behind the meeting. */
+static void tell_kept_from_meeting(tsr_finding_t *finding)
+{
+	finding->missing = "a worker of the block waits for what another does only behind this "
+			   "call, for which all of its workers meet";
+	finding->change =
+		"let all workers of the block make each call with the block before they "
+		"wait for each other; what one worker does alone it calls with the worker";
+}
+
 static void judge_stuck(tsr_exploration_t *x)
 {
 	tsr_stuck_t *stuck;
@@ -192,6 +222,8 @@ static void judge_stuck(tsr_exploration_t *x)
 		tell_first(x, first, &finding);
 	if (lost && first->kind == TSR_AWAIT_MEETING)
 		tell_unmet(&finding);
+	if (meeting_within(stuck))
+		tell_kept_from_meeting(&finding);
 	if (tsr_collectives_apart(x, stuck, apart)) {
 		finding.class = TSR_FINDING_COLLECTIVE;
 		finding.accesses = 2;

@@ -124,6 +124,13 @@ for weak in view cache; do
 		verdict $? "a worker leaves before a meeting: $kind, memory $weak" \
 			"exit code $code"
 	done
+	try tessera check -n 2 --seeds 20 --weak $weak "$leaves" waits
+	[ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" &&
+		grep -qE '^deadlock at .*: in 20 of 20 schedules' "$TAP_FILES/out" &&
+		grep -qE '^  wait  *tsr_sync at tests/planted/progress/leaves.c:' \
+		"$TAP_FILES/out" &&
+		grep -qE '^  change  *let all workers of the block make each call' "$TAP_FILES/out"
+	verdict $? "a worker waits for what comes behind a meeting, memory $weak" "exit code $code"
 	prints "and no worker leaves, memory $weak" '^no finding$' \
 		tessera check -n 2 --seeds 20 --weak $weak "$leaves" right
 done
