@@ -74,6 +74,12 @@ on_gpus 'echo "ok - one::a" >"$report"; exit 3'
 ends "a crash between two tests" 1 "17 passed, 1 failed, 0 skipped" 'failed tests: exit code 3'
 on_gpus 'exit 0'
 ends "a program that runs nothing" 1 "16 passed, 1 failed, 0 skipped" 'after 0 tests'
+on_gpus 'echo "ok - one::a" >"$report"; echo "ok - one::b" >>"$report"'
+mkdir -p "$packed/lib/plugins"
+echo >"$packed/lib/plugins/libtessera-net-ucx.so"
+ends "with a carrier, tests and workloads over nodes too" 0 "28 passed, 0 failed, 0 skipped" \
+	'nodes, gemm-reduce-scatter --shape 77x77x77'
+rm -r "$packed/lib"
 rm "$packed/on_gpus"
 ends "no test program" 1 \
 	"16 passed, 1 failed, 0 skipped" 'on_gpus does not list its tests: cannot be started'
