@@ -74,11 +74,31 @@ on_gpus 'echo "ok - one::a" >"$report"; exit 3'
 ends "a crash between two tests" 1 "17 passed, 1 failed, 0 skipped" 'failed tests: exit code 3'
 on_gpus 'exit 0'
 ends "a program that runs nothing" 1 "16 passed, 1 failed, 0 skipped" 'after 0 tests'
-on_gpus 'echo "ok - one::a" >"$report"; echo "ok - one::b" >>"$report"'
+# With the carrier of messages between nodes: a test program that has each suite it is asked for,
+# but the one named $LACKS.
 mkdir -p "$packed/lib/plugins"
 echo >"$packed/lib/plugins/libtessera-net-ucx.so"
-ends "with a carrier, tests and workloads over nodes too" 0 "28 passed, 0 failed, 0 skipped" \
-	'nodes, gemm-reduce-scatter --shape 77x77x77'
+program on_gpus <<'E2'
+names=one list='' report=''
+for option; do case $option in --list) list=1 ;; --tap=*) report=${option#--tap=} ;;
+	--filter=@*) names=$(echo "$option" | sed 's/.*(//; s/).*//' | tr '|' ' ') ;; esac; done
+for name in $names; do
+	[ "$name" = "$LACKS" ] || if [ "$list" ]; then echo "$name/a"; else
+		echo "ok - $name::a" >>"$report"; fi
+done
+E2
+try ci/gpu --emulate "$packed"
+[ "$code" -eq 0 ] &&
+	grep -q '^nodes, memory and signals, 1 GPUs: [0-9]* passed$' "$TAP_FILES/out" &&
+	grep -q '^nodes, gemm-reduce-scatter --shape 77x77x77, 1 GPUs: 1 passed$' "$TAP_FILES/out"
+verdict $? "tests and workloads over nodes" "exit code $code"
+LACKS=marked
+export LACKS
+try ci/gpu --emulate "$packed"
+[ "$code" -eq 1 ] && grep -q '^  failed marked::\*: no such test$' "$TAP_FILES/out" &&
+	grep -qE '^[0-9]+ passed, 1 failed, 0 skipped$' "$TAP_FILES/out"
+verdict $? "a suite over nodes that is not there" "exit code $code"
+unset LACKS
 rm -r "$packed/lib"
 rm "$packed/on_gpus"
 ends "no test program" 1 \
