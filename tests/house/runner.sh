@@ -100,6 +100,8 @@ gcc -D_GNU_SOURCE -Itests/harness/plain "$tests/plain.c" tests/harness/plain/mai
 	-lm -o "$tests/plain" 2>"$TAP_FILES/err"
 counts "the plain runner" "1 passed, 5 failed, 1 skipped" 'skipped plain::skip: no device' \
 	"$tests/plain"
+prints "a filter with several names" '^1 passed, 0 failed, 1 skipped$' \
+	"$tests/plain" --filter '@(plain|else)/@(good|skip)'
 refuses "a filter that nothing matches" 1 'no test ran' \
 	sh -c "'$tests/plain' --filter plain/gone >/dev/null"
 finish

@@ -18,7 +18,7 @@
 enum { EXIT_SKIPPED = 77, REASON_BYTES = 256 };
 
 typedef struct settings {
-	const char *filter; /* glob over suite/name; null: all */
+	const char *filter; /* glob over suite/name, @(a|b) too; null: all */
 	double timeout;     /* seconds a test may take that does not say */
 	FILE *tap;
 	int list;
@@ -154,7 +154,7 @@ static int selected(const plain_test_t *test, const char *filter)
 {
 	char id[REASON_BYTES];
 	snprintf(id, sizeof id, "%s/%s", test->suite, test->name);
-	return !filter || fnmatch(filter, id, 0) == 0;
+	return !filter || fnmatch(filter, id, FNM_EXTMATCH) == 0;
 }
 
 /** `--name=value` or `--name value`; null where argv[*i] is another option. */
