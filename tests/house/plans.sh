@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../cli/tap"
 from=$(dirname "$0")/../../ci
 ci=$TAP_FILES/clone/ci
-mkdir -p "$ci" && cp "$from/parts.py" "$from/test" "$from/nightly" "$ci" || exit 1
+mkdir -p "$ci" && cp -r "$from/plans" "$from/test" "$from/nightly" "$ci" || exit 1
 printf '#!/bin/sh\necho installing >>"%s"\nexit 1\n' "$TAP_FILES/mark" >"$ci/install-deps"
 chmod +x "$ci/install-deps"
 

@@ -1,17 +1,16 @@
 """
-What ci/test and ci/nightly have in common: parts that are run one after the
-other, counted and timed. At the end stand the time of each part and, alone on
-the last line, the counts of the whole.
+What the plans of ci/test and ci/nightly have in common: parts that are run one
+after the other, counted and timed. At the end stand the time of each part and,
+alone on the last line, the counts of the whole.
 """
 import collections
 import os
 import resource
 import shutil
 import subprocess
-import sys
 import time
 
-os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 CLANG = "clang-19" if shutil.which("clang-19") else "clang"
 BUILDS = (
     "gcc-debug", "gcc-asan", f"{CLANG}-tsan", "gcc-release", f"{CLANG}-fuzz", f"{CLANG}-debug"
@@ -20,21 +19,6 @@ JOBS = f"-j{os.cpu_count() or 1}"
 TEST_JOBS = f"-j{(os.cpu_count() or 1) + 1}"  # some tests wait more than they compute
 
 counts, times = collections.Counter(passed=0, failed=0, skipped=0), []
-
-
-def begin(about):
-    """What the machine lacks is installed. --help prints what the script says of itself, and
-    neither it nor an unknown argument comes to building."""
-    name = f"ci/{os.path.basename(sys.argv[0])}"
-    if "--help" in sys.argv[1:] or "-h" in sys.argv[1:]:
-        print(f"usage: {name} [--help]\n\n{about.strip()}")
-        sys.exit(0)
-    if sys.argv[1:]:
-        unknown = ascii(sys.argv[1])
-        print(f"{name}: unknown argument {unknown}; it takes --help alone", file=sys.stderr)
-        sys.exit(2)
-    if subprocess.run(["ci/install-deps"], stdin=subprocess.DEVNULL, check=False).returncode:
-        sys.exit(1)
 
 
 def build(title, *arguments):
