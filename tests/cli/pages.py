@@ -26,6 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "harness"))
 import python_ranks  # noqa: E402
 import tap  # noqa: E402
+from page_blocks import EXITS, alike, blocks_of, commands_of  # noqa: E402
 
 ROOT = os.path.realpath(os.path.join(HERE, "..", ".."))
 BUILD = os.path.abspath(os.environ["BUILD"])
@@ -33,12 +34,6 @@ COMPILER, VARIANT = re.match(r"(.+)-(\w+)$", os.path.basename(BUILD)).groups()
 SANITIZERS = {"asan": "-fsanitize=address,undefined", "tsan": "-fsanitize=thread"}
 PYTHON = python_ranks.interpreter_with("numpy")
 LIMIT_S = 600
-
-COMMAND = re.compile(
-    r"(?:[A-Z_]+=\S+ )*"
-    r"(?:tessera|python|pip|torchrun|scons|export|sed|gdb|valgrind|man|cc|nvcc|clang-\d+|"
-    r"(?:build|bench|ci|model|tests|tools)/\S+)(?: |$)"
-)
 
 # Commands that are not run, and why; instead their programs and options are looked for.
 EXCUSES = {
@@ -78,8 +73,6 @@ SMALLER = [
     (r"perf signal", "-N 2 -w 0"),
 ]
 PLACES = {"FOLDER": "tests/fuzz/corpus/fuzz_litmus", "FILE": "kernel.c"}
-# bugs are planted there, so that there is something to find
-EXITS = {r"tessera check .*\./(unsynchronised|broken|silent)": 1, r".*tessera run .*\./silent": 1}
 KERNEL = """#include "tessera/dev.h"
 typedef struct wait_args {
 	TSR_HEAP uint64_t *flag;
@@ -92,31 +85,6 @@ TSR_KERNEL(wait, wait_args_t, a)
 NAME = re.compile(r"\b(?:tsr|TSR)_\w+")
 PASTED = {"tsr_body_"}  # TSR_KERNEL puts the kernel's name behind it
 needed = set()  # the excuses that a page needs
-
-
-def blocks_of(text):
-    """The blocks of a page, each as its kind and lines: indented, or the language of a fence."""
-    kind, block, before = None, [], ""
-    for line in text.split("\n") + [""]:
-        if kind is None and line.startswith("```"):
-            kind = line[3:] or "indented"
-        elif kind is None and line.startswith("    ") and not before:
-            kind, block = "", [line[4:]]
-        elif kind == "" and line.startswith("    "):
-            block.append(line[4:])
-        elif kind == "" or kind and line.startswith("```"):
-            yield kind or "indented", block
-            kind, block = None, []
-        elif kind:
-            block.append(line)
-        before = line.strip()
-
-
-def commands_of(block):
-    """The commands of a block, without comments; empty where it holds something else."""
-    lines = [line for line in re.sub(r"\\\n\s*", "", "\n".join(block)).split("\n") if line.strip()]
-    commands = [re.sub(r"(^|\s+)#.*", "", line) for line in lines]
-    return commands if commands and all(COMMAND.match(command) for command in commands) else []
 
 
 def prepare(folder):
@@ -246,29 +214,6 @@ def faults_of_excused(command):
     return "".join(
         f"{words[0]} has no {option}\n" for option in options if not re.search(rf"{option}\b", told)
     )
-
-
-def steady(line):
-    """A line without what differs from run to run, and from edit to edit: times, progress,
-    addresses, numbers of lines and of schedules."""
-    line = re.sub(r"(\d+ of \d+|yes|no)(?= +(?:ok|wrong)$)", "EARLY", line.rstrip())
-    line = re.sub(r"^(tessera: rank )\d+(?=, block)", r"\1N", line)  # the first to give up
-    line = re.sub(
-        r"(?<=\.c:)\d+|(?<=--replay )\d+|(?<=with seed )\d+|\b0x[0-9a-f]+", "N", line
-    )
-    return " ".join(re.sub(r"(?<![\w.])\d+\.\d+(?=x?(?:\s|$))", "TIME", line).split())
-
-
-def alike(printed, wanted):
-    """Whether the lines are the same, with any lines at `...`, and the lines of ranks in any
-    order."""
-    printed, wanted = [steady(line) for line in printed], [steady(line) for line in wanted]
-    if all(re.match(r"(\[\d+\] )?rank ", line) for line in printed + wanted):
-        return sorted(printed) == sorted(wanted)
-    pattern = "".join(
-        r"(?:.*\n)*?" if line == "..." else re.escape(line) + r"\n" for line in wanted
-    )
-    return bool(re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)))
 
 
 def try_command(page, command, exports, folder):
