@@ -15,7 +15,10 @@
 
 #define SHOWN __attribute__((visibility("default")))
 
-enum { FAILED = -1, LATE = -24, PARTIAL = -52, NOT_FOUND = -46 };
+enum { FAILED = -1, LATE = -24, UNREACHABLE = -25, PARTIAL = -52, NOT_FOUND = -46 };
+
+static int references; /* of this process */
+static bool was_left;  /* once left, PMIx 4.2.2 names the ranks of another node */
 
 static bool goes_wrong(const char *how)
 {
@@ -79,6 +82,9 @@ SHOWN int PMIx_Init(tsr_pmix_proc_t *me, tsr_pmix_info_t *info, size_t count)
 		hang();
 	if (goes_wrong("init_fails"))
 		return FAILED;
+	references++;
+	if (goes_wrong("no_server"))
+		return UNREACHABLE;
 	memset(me, 0, sizeof *me);
 	snprintf(me->nspace, sizeof me->nspace, "%s",
 		 goes_wrong("other_job") ? "singleton" : getenv("PMIX_NAMESPACE"));
@@ -90,6 +96,11 @@ SHOWN int PMIx_Finalize(const tsr_pmix_info_t *info, size_t count)
 {
 	char path[512];
 	(void)info, (void)count;
+	if (--references > 0)
+		return 0;
+	if (goes_wrong("finalize_hangs"))
+		hang();
+	was_left = true;
 	path_of("finalized", number("PMIX_RANK"), round_of("finalized"), path);
 	leave_file(path, "");
 	return goes_wrong("finalize_fails") ? FAILED : 0;
@@ -99,7 +110,7 @@ SHOWN int PMIx_Finalize(const tsr_pmix_info_t *info, size_t count)
 static void write_peers(char *text, size_t size)
 {
 	const int ranks = number("FAKE_PMIX_SIZE"), nodes = number("FAKE_PMIX_NODES");
-	const int node = number("PMIX_RANK") * nodes / ranks;
+	const int node = was_left ? nodes - 1 : number("PMIX_RANK") * nodes / ranks;
 	size_t used = 0;
 	text[0] = '\0';
 	for (int r = 0; r < ranks; r++)
@@ -110,12 +121,16 @@ static void write_peers(char *text, size_t size)
 		snprintf(text, size, "%s", "here and there");
 }
 
-static int read_published(char *text, size_t size)
+/** As servers do: what was there at the last fence, and of two values of one key the first. */
+static int read_published(const char *key, char *text, size_t size)
 {
 	char path[512];
-	/* as servers do: what was there at the last fence */
-	path_of("put", 0, round_of("met") - 1, path);
-	FILE *file = fopen(path, "r");
+	FILE *file = NULL;
+	const int rounds = round_of("met");
+	for (int round = 0; round < rounds && file == NULL; round++) {
+		path_of(key, 0, round, path);
+		file = fopen(path, "r");
+	}
 	if (file == NULL)
 		return NOT_FOUND;
 	text[fread(text, 1, size - 1, file)] = '\0';
@@ -148,8 +163,8 @@ SHOWN int PMIx_Get(const tsr_pmix_proc_t *whose, const char *key, const tsr_pmix
 	if (strcmp(key, TSR_PMIX_LOCAL_PEERS) == 0 && whose->rank == TSR_PMIX_WILDCARD) {
 		write_peers(text, sizeof text);
 		status = 0;
-	} else if (strcmp(key, "tessera.root") == 0 && whose->rank == 0)
-		status = goes_wrong("get_late") ? LATE : read_published(text, sizeof text);
+	} else if (strncmp(key, "tessera.root", 12) == 0 && whose->rank == 0)
+		status = goes_wrong("get_late") ? LATE : read_published(key, text, sizeof text);
 	if (status == 0)
 		value->data.string = strdup(text);
 	else
@@ -160,10 +175,10 @@ SHOWN int PMIx_Get(const tsr_pmix_proc_t *whose, const char *key, const tsr_pmix
 SHOWN int PMIx_Put(uint8_t scope, const char *key, tsr_pmix_value_t *value)
 {
 	char path[512];
-	if (scope != TSR_PMIX_GLOBAL || strcmp(key, "tessera.root") != 0 ||
+	if (scope != TSR_PMIX_GLOBAL || strncmp(key, "tessera.root", 12) != 0 ||
 	    value->type != TSR_PMIX_STRING || goes_wrong("put_fails"))
 		return FAILED;
-	path_of("put", number("PMIX_RANK"), round_of("met"), path);
+	path_of(key, number("PMIX_RANK"), round_of("met"), path);
 	leave_file(path, value->data.string);
 	return 0;
 }
@@ -200,5 +215,7 @@ SHOWN int PMIx_Fence(const tsr_pmix_proc_t *members, size_t members_count,
 
 SHOWN const char *PMIx_Error_string(int status)
 {
-	return status == NOT_FOUND ? "NOT-FOUND" : "FAKE-FAILURE";
+	return status == NOT_FOUND     ? "NOT-FOUND"
+	       : status == UNREACHABLE ? "UNREACHABLE"
+				       : "FAKE-FAILURE";
 }

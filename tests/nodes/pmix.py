@@ -91,6 +91,21 @@ def world(name, ranks, nodes=None, before=(), log=None, **settings):
         )
 
 
+def one_after_the_other(name, ranks, nodes=None):
+    """Processes that join three worlds."""
+    code, text = mpirun(ranks, nodes, [os.path.join(lane.BUILD, "tests", "faults", "worlds"), "3"])
+    wanted = sorted(
+        f"world {number}: rank {rank} of {ranks}, sum {ranks * (ranks + 1) // 2}"
+        for number in (1, 2, 3)
+        for rank in range(ranks)
+    )
+    told = sorted(line for line in text.splitlines() if line.startswith("world "))
+    tap.verdict(
+        code == 0 and told == wanted, f"three worlds of {ranks} ranks, {name}",
+        f"exit code {code}\n{text}"
+    )
+
+
 def ends(name, nodes, script, *sentences, limit_s=30.0, **settings):
     """A world of four does not come about, in time, and all ranks that wait say why."""
     begin = time.monotonic()
@@ -241,6 +256,7 @@ def try_all(folder):
     for ranks in SIZES:
         world("one node", ranks)
     world("one node, as PRRTE starts them", 3, before=AS_PRRTE)
+    one_after_the_other("one node", 3)
     stopped_server()
     if not os.path.exists(SETTINGS["TESSERA_NET_PLUGIN"]):
         lane.skip("worlds by PMIx on several nodes", "no UCX: nothing carries their messages")
@@ -253,11 +269,14 @@ def try_all(folder):
         "two nodes, an interface", 3, nodes, log="have met at 127.0.0.1:",
         TESSERA_NET_INTERFACE="lo"
     )
+    for ranks in (2, 3, 5):
+        one_after_the_other("two nodes", ranks, nodes)
     failures("two nodes", nodes)
     try:
         with namespaces(folder) as apart:
             for ranks in SIZES:
                 world("two network namespaces", ranks, apart, log="tcp over tsr0")
+            one_after_the_other("two network namespaces", 4, apart)
     except OSError as error:
         lane.skip("worlds by PMIx in network namespaces", str(error))
     return tap.exit_code()

@@ -9,14 +9,18 @@
 #include "src/bootstrap/nodes/root.h"
 #include "src/bootstrap/pmix/pmix.h"
 
-/* What rank 0 publishes. A second world of the job publishes it again: the fence lies between. */
-#define KEY "tessera.root"
+/*
+ * What rank 0 publishes for a world of the job, by the world's number: a key
+ * that is put again keeps its old value for those who have got it (PMIx 5.0.11).
+ */
+#define KEY "tessera.root.%d"
 
 typedef struct conversation {
 	const tsr_pmix_calls_t *calls;
 	tsr_pmix_talk_t *talk;
 	tsr_pmix_proc_t me;
 	tsr_pmix_info_t limit; /* of a call */
+	char key[32];
 } conversation_t;
 
 static tsr_status_t refuse(const conversation_t *c, const char *call, int status)
@@ -95,7 +99,7 @@ static tsr_status_t get(const conversation_t *c, uint32_t rank, const char *key,
 	return TSR_OK;
 }
 
-/** PMIx_Init succeeds without a server, and makes up a job of one. */
+/** Variables that another job has left may lead to its server, or to none of this job's. */
 static tsr_status_t check_me(const conversation_t *c)
 {
 	const tsr_pmix_talk_t *talk = c->talk;
@@ -175,7 +179,7 @@ static tsr_status_t publish(const conversation_t *c)
 	char text[TSR_ERROR_BYTES + 8];
 	tsr_pmix_value_t value = {.type = TSR_PMIX_STRING, .data.string = text};
 	write_published(c->talk, text, sizeof text);
-	int status = c->calls->put(TSR_PMIX_GLOBAL, KEY, &value);
+	int status = c->calls->put(TSR_PMIX_GLOBAL, c->key, &value);
 	if (status != TSR_PMIX_SUCCESS)
 		return refuse(c, "PMIx_Put", status);
 	status = c->calls->commit();
@@ -205,7 +209,7 @@ static tsr_status_t learn_published(conversation_t *c)
 {
 	tsr_pmix_value_t *value;
 	char sentence[TSR_ERROR_BYTES];
-	tsr_status_t status = get(c, 0, KEY, TSR_PMIX_STRING, &value);
+	tsr_status_t status = get(c, 0, c->key, TSR_PMIX_STRING, &value);
 	if (status != TSR_OK)
 		return status;
 	if (!tsr_pmix_read_published(value->data.string, c->talk->secret, c->talk->root, sentence,
@@ -223,8 +227,10 @@ static tsr_status_t learn_published(conversation_t *c)
 tsr_status_t tsr_pmix_converse(const tsr_pmix_calls_t *calls, tsr_pmix_talk_t *talk)
 {
 	conversation_t c = {.calls = calls, .talk = talk};
+	int world;
 	set_limit(&c);
-	const int failed = calls->init(&c.me, NULL, 0);
+	const int failed = tsr_pmix_enter(calls, talk->deadline_ns, &c.me, &world);
+	snprintf(c.key, sizeof c.key, KEY, world);
 	if (failed != TSR_PMIX_SUCCESS)
 		return refuse(&c, "PMIx_Init", failed);
 	tsr_status_t status = check_me(&c);
@@ -238,7 +244,7 @@ tsr_status_t tsr_pmix_converse(const tsr_pmix_calls_t *calls, tsr_pmix_talk_t *t
 		status = meet(&c);
 	if (status == TSR_OK)
 		status = learn_published(&c);
-	/* at once, and without a look at what it says: PMIx calls a rank lost that ends without */
+	/* the process stays a client: see client.c */
 	(void)calls->finalize(NULL, 0);
 	return status;
 }

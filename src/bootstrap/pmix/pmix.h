@@ -51,6 +51,16 @@ tsr_status_t tsr_pmix_complete(tsr_job_t *job, uint64_t deadline_ns, int *root_f
 /** Loads libpmix.so.2. False: `why` says what is missing. */
 bool tsr_pmix_load(tsr_pmix_calls_t *calls_out, char *why, size_t size);
 
+/**
+ * Begins a conversation: PMIx_Init, which each conversation ends by
+ * PMIx_Finalize. With the first one the process becomes a client of PMIx until
+ * it ends. Writes who it is, and which of its worlds this is, from 1 on: all
+ * ranks of a job count alike, because joining a world is collective. Returns a
+ * status of PMIx.
+ */
+int tsr_pmix_enter(const tsr_pmix_calls_t *calls, uint64_t deadline_ns, tsr_pmix_proc_t *me_out,
+		   int *world_out);
+
 /** What is to be said when the deadline has passed. */
 tsr_status_t tsr_pmix_expire(const tsr_pmix_talk_t *talk);
 

@@ -25,6 +25,7 @@ SAME(TSR_PMIX_UINT32, PMIX_UINT32);
 SAME(TSR_PMIX_GLOBAL, PMIX_GLOBAL);
 SAME(TSR_PMIX_SUCCESS, PMIX_SUCCESS);
 SAME(TSR_PMIX_ERR_TIMEOUT, PMIX_ERR_TIMEOUT);
+SAME(TSR_PMIX_ERR_UNREACH, PMIX_ERR_UNREACH);
 SAME(TSR_PMIX_ERR_PARTIAL_SUCCESS, PMIX_ERR_PARTIAL_SUCCESS);
 SAME(TSR_PMIX_WILDCARD, PMIX_RANK_WILDCARD);
 SAME(sizeof(tsr_pmix_proc_t), sizeof(pmix_proc_t));
@@ -225,7 +226,7 @@ static void expect_ranks(int size, int nodes, int worlds)
 		cr_expect_eq(count(output, line), worlds, "no %s in: %s", line, output);
 	}
 	char ended[32];
-	snprintf(ended, sizeof ended, "\n%d finalized\n", size * worlds);
+	snprintf(ended, sizeof ended, "\n%d finalized\n", size);
 	cr_expect(strstr(output, ended) != NULL, "not%s but: %s", ended, output);
 }
 
@@ -278,6 +279,8 @@ typedef struct wrong {
 
 static const wrong_t wrongs[] = {
 	{"FAKE_PMIX=init_fails", "pmix", "is told 'FAKE-FAILURE' by PMIx_Init", 3},
+	{"FAKE_PMIX=no_server", "pmix", "is told 'UNREACHABLE' by PMIx_Init", 3},
+	{"FAKE_PMIX=no_server", "pmix", "\n3 finalized\n", 1},
 	{"FAKE_PMIX=init_hangs TESSERA_DEADLINE=1s", "pmix", "PMIx server has not answered rank ",
 	 3},
 	{"FAKE_PMIX=other_job", "pmix", " of 'singleton': unset those that are stale", 3},
@@ -326,6 +329,17 @@ Test(pmix, what_goes_wrong_is_said_and_makes_no_worlds)
 		cr_expect_eq(count(output, "tessera: "), 3, "%s: %s", wrong->settings, output);
 		cr_expect(tsr_now_ns() - begin_ns < 30000000000u, "%s: too late", wrong->settings);
 	}
+}
+
+/* A server that is stopped when a process ends holds it up till the deadline. */
+Test(pmix, a_finalize_that_hangs_ends_at_the_deadline)
+{
+	char output[8192];
+	begin("FAKE_PMIX=finalize_hangs TESSERA_DEADLINE=1s");
+	const uint64_t begin_ns = tsr_now_ns();
+	const int code = run_ranks(2, 2, 1, "pmix", "none", output, sizeof output);
+	cr_expect(code == 0 && count(output, "of 2: 1]") == 2, "exit code %d: %s", code, output);
+	cr_expect(tsr_now_ns() - begin_ns < 30000000000u, "too late");
 }
 
 Test(pmix, a_status_of_finalize_is_not_looked_at)
