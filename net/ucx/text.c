@@ -14,6 +14,13 @@ static void write_version(char *text_out, size_t bytes)
 	snprintf(text_out, bytes, "UCX %u.%u.%u", major, minor, release);
 }
 
+void tsr_ucx_release(char *text_out, size_t bytes)
+{
+	unsigned major, minor, release;
+	ucp_get_version(&major, &minor, &release);
+	snprintf(text_out, bytes, "UCX %u.%u", major, minor);
+}
+
 static void append(char *text, size_t bytes, const char *what)
 {
 	const size_t used = strlen(text);

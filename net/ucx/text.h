@@ -12,6 +12,13 @@
 void tsr_ucx_describe(ucp_ep_h endpoint, char *text_out, size_t bytes);
 
 /**
+ * Writes "UCX 1.13": ranks whose releases differ in one of the two numbers do
+ * not find each other, or end within UCX (seen between 1.13, 1.18, 1.19, 1.20
+ * and 1.22).
+ */
+void tsr_ucx_release(char *text_out, size_t bytes);
+
+/**
  * Writes version, transports with their devices, and types of memory of a
  * context; of none (null) that UCX finds no device.
  */

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 /* changes with every change of this file or of the messages */
-#define TSR_CARRIER_ABI 2u
+#define TSR_CARRIER_ABI 3u
 
 /** A rank's end of the carrier. */
 typedef struct tsr_carrier_link tsr_carrier_link_t;
@@ -60,6 +60,12 @@ typedef struct tsr_carrier {
 	 */
 	bool (*open)(const tsr_carrier_settings_t *settings, tsr_carrier_link_t **link_out,
 		     char *why_out, size_t why_bytes);
+
+	/**
+	 * Writes what ranks must have alike to understand each other, in words for people:
+	 * "UCX 1.13". Ranks that have another one are never connected.
+	 */
+	void (*release)(char *text_out, size_t bytes);
 
 	/** Writes the link's address. Returns false with a sentence if it does not fit. */
 	bool (*address)(tsr_carrier_link_t *link, unsigned char *address_out, size_t bytes,

@@ -160,11 +160,15 @@ tsr_status_t tsr_net_open(const tsr_net_settings_t *settings, tsr_net_t **net_ou
 	return status == TSR_OK ? tsr_net_open_over(settings, carrier, net_out) : status;
 }
 
+/* behind the plug-in's address is the name of its release */
+enum { CARRIER_BYTES = TSR_NET_ADDRESS_BYTES - TSR_NET_RELEASE_BYTES };
+
 tsr_status_t tsr_net_address(tsr_net_t *net, unsigned char address_out[TSR_NET_ADDRESS_BYTES])
 {
 	char why[CARRIER_WORDS] = "";
 	memset(address_out, 0, TSR_NET_ADDRESS_BYTES);
-	if (net->carrier->address(net->link, address_out, TSR_NET_ADDRESS_BYTES, why, sizeof why))
+	net->carrier->release((char *)address_out + CARRIER_BYTES, TSR_NET_RELEASE_BYTES);
+	if (net->carrier->address(net->link, address_out, CARRIER_BYTES, why, sizeof why))
 		return TSR_OK;
 	return tsr_error(TSR_ERR_SYSTEM, "%s has no address for this rank: %s", net->carrier->name,
 			 why);
@@ -230,16 +234,39 @@ static tsr_status_t greet(tsr_net_t *net)
 	return TSR_OK;
 }
 
+/**
+ * UCX of different releases ends within itself, or never answers. All ranks see
+ * all addresses, and so all refuse with the same sentence.
+ */
+static tsr_status_t check_releases(const tsr_net_t *net,
+				   const unsigned char (*addresses)[TSR_NET_ADDRESS_BYTES])
+{
+	const int last = TSR_NET_RELEASE_BYTES - 1, *node_of = net->settings.node_of;
+	const char *first = (const char *)addresses[0] + CARRIER_BYTES;
+	for (int r = 1; r < net->settings.size; r++) {
+		const char *other = (const char *)addresses[r] + CARRIER_BYTES;
+		if (strncmp(other, first, TSR_NET_RELEASE_BYTES) != 0)
+			return tsr_error(TSR_ERR_CONFIG,
+					 "rank %d on node %d has %.*s, and rank %d on node %d has "
+					 "%.*s: let all ranks load one release "
+					 "(LD_LIBRARY_PATH says where a rank looks first)",
+					 r, node_of[r], last, other, 0, node_of[0], last, first);
+	}
+	return TSR_OK;
+}
+
 tsr_status_t tsr_net_connect(tsr_net_t *net,
 			     const unsigned char (*addresses)[TSR_NET_ADDRESS_BYTES],
 			     const tsr_net_memory_t *memory)
 {
 	char why[CARRIER_WORDS] = "";
 	net->memory = *memory;
+	const tsr_status_t alike = check_releases(net, addresses);
+	if (alike != TSR_OK)
+		return alike;
 	for (int r = 0; r < net->settings.size; r++)
-		if (net->peers[r].far &&
-		    !net->carrier->connect(net->link, r, addresses[r], TSR_NET_ADDRESS_BYTES, why,
-					   sizeof why))
+		if (net->peers[r].far && !net->carrier->connect(net->link, r, addresses[r],
+								CARRIER_BYTES, why, sizeof why))
 			return tsr_error(TSR_ERR_SYSTEM,
 					 "rank %d cannot connect to rank %d on node %d: %s",
 					 net->settings.rank, r, net->settings.node_of[r], why);

@@ -32,7 +32,8 @@
 typedef struct tsr_net tsr_net_t;
 
 enum {
-	TSR_NET_ADDRESS_BYTES = 1024,
+	TSR_NET_ADDRESS_BYTES = 1024, /* the plug-in's address, and the name of its release */
+	TSR_NET_RELEASE_BYTES = 32,
 	TSR_NET_DESCRIPTION_BYTES = 256,
 	TSR_NET_STAGED_BYTES = 65536 /* no message has more bytes of rows or operands */
 };
@@ -111,7 +112,8 @@ tsr_status_t tsr_net_address(tsr_net_t *net, unsigned char address_out[TSR_NET_A
  * Every rank calls it. Starts the proxy thread. `memory` is copied. Returns
  * when every far peer has answered. Errors: TSR_ERR_PEER_LOST (the deadline has
  * passed; the sentence names who did not answer), TSR_ERR_ABORTED (the world
- * has ended), TSR_ERR_SYSTEM.
+ * has ended), TSR_ERR_CONFIG on every rank (two ranks have different releases
+ * of what carries the messages; the sentence names them), TSR_ERR_SYSTEM.
  */
 tsr_status_t tsr_net_connect(tsr_net_t *net,
 			     const unsigned char (*addresses)[TSR_NET_ADDRESS_BYTES],

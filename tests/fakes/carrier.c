@@ -5,7 +5,7 @@
  * there is none as TSR_TEST_CARRIER, "seed 7 delay 300": microseconds that a
  * message may be late at most; 0: all are in order. With "seed 7 delay 300 cut
  * 50" the link is cut when 50 messages have been sent: what is sent then goes
- * nowhere, nothing arrives, and nobody is told.
+ * nowhere, nothing arrives, and nobody is told. TSR_TEST_RELEASE is its release.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -307,6 +307,12 @@ static void describe(const tsr_carrier_link_t *link, char *text_out, size_t byte
 		 (unsigned long long)(link->delay_ns / 1000));
 }
 
+static void release(char *text_out, size_t bytes)
+{
+	const char *set = getenv("TSR_TEST_RELEASE");
+	snprintf(text_out, bytes, "%s", set != NULL ? set : "datagrams 1.0");
+}
+
 static void about(char *text_out, size_t bytes)
 {
 	snprintf(text_out, bytes, "datagrams of a test");
@@ -317,6 +323,7 @@ const tsr_carrier_t tsr_carrier_plugin = {.abi = TSR_CARRIER_ABI,
 					  .size = sizeof(tsr_carrier_t),
 					  .name = "a test",
 					  .open = open_link,
+					  .release = release,
 					  .address = address,
 					  .connect = connect_peer,
 					  .send = send_message,
