@@ -32,7 +32,7 @@ const tsr_image_t *tsr_cuda_check_image(void)
 
 bool tsr_cuda_has_code(int major, int minor)
 {
-	return tsr_cuda_arch_runs(tsr_cuda_check_image()->arch, major, minor);
+	return tsr_gpu_number_runs(tsr_cuda_check_image()->arch, major, minor);
 }
 
 static tsr_status_t read_properties(tsr_device_t *device, int ordinal)

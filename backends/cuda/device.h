@@ -103,9 +103,6 @@ tsr_status_t tsr_cuda_window_release(int ordinal, void *memory, size_t size_byte
 tsr_status_t tsr_cuda_workspace_make(tsr_device_t *device);
 void tsr_cuda_workspace_drop(tsr_device_t *device);
 
-/** Whether code for `arch`, such as "sm_90a", runs on a device of this compute capability. */
-bool tsr_cuda_arch_runs(const char *arch, int major, int minor);
-
 /* tsr_gpu_vendor_t: its kernels are CUfunction, its modules CUmodule. */
 bool tsr_cuda_runs(const tsr_device_t *device, const tsr_image_t *image);
 tsr_status_t tsr_cuda_load(tsr_device_t *device, tsr_gpu_module_t *m);

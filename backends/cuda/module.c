@@ -1,24 +1,12 @@
 /* Device code: the image of a unit is loaded once, with all its kernels. */
-#include <stdio.h>
 #include <string.h>
 
 #include "cuda/device.h"
 
-bool tsr_cuda_arch_runs(const char *arch, int major, int minor)
-{
-	int number = 0;
-	char kind = '\0';
-	if (sscanf(arch, "sm_%d%c", &number, &kind) < 1)
-		return false;
-	if (kind != '\0') /* "a": this one alone */
-		return number == major * 10 + minor;
-	return number / 10 == major && number % 10 <= minor;
-}
-
 bool tsr_cuda_runs(const tsr_device_t *device, const tsr_image_t *image)
 {
 	return strcmp(image->backend, "cuda") == 0 &&
-	       tsr_cuda_arch_runs(image->arch, device->major, device->minor);
+	       tsr_gpu_number_runs(image->arch, device->major, device->minor);
 }
 
 /**

@@ -269,6 +269,13 @@ tsr_status_t tsr_gpu_launch(tsr_device_t *device, const tsr_device_launch_t *lau
 tsr_gpu_context_t tsr_gpu_launch_number(tsr_gpu_t *gpu, const tsr_gpu_track_t *track,
 					const tsr_device_launch_t *launch);
 
+/**
+ * Whether an image runs on a device of this compute capability, where
+ * architectures are numbers, as NVIDIA's are: "sm_90" on its own and later minor
+ * ones, as "sm_100f", a family's, does; "sm_90a" on its own alone.
+ */
+bool tsr_gpu_number_runs(const char *image, int major, int minor);
+
 /** The name of a kernel's entry in its image. */
 enum { TSR_GPU_ENTRY_CHARS = 256 };
 void tsr_gpu_entry_name(const tsr_kernel_t *kernel, char name_out[TSR_GPU_ENTRY_CHARS]);

@@ -1,5 +1,6 @@
 /* Architectures: which one a GPU has, and which images run on it. */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "hip/device.h"
@@ -24,10 +25,8 @@ bool tsr_hip_arch_find(const tsr_hip_properties_t *properties, char arch_out[64]
 
 bool tsr_hip_arch_runs(const char *image, const char *arch)
 {
-	const size_t length = strlen(arch);
-	if (strncmp(image, arch, length) != 0)
-		return false;
-	/* for this one alone */
-	const bool sole = strncmp(arch, "sm_", 3) == 0 && strcmp(image + length, "a") == 0;
-	return image[length] == '\0' || sole;
+	int number = 0;
+	if (sscanf(arch, "sm_%d", &number) == 1)
+		return tsr_gpu_number_runs(image, number / 10, number % 10);
+	return strcmp(image, arch) == 0;
 }

@@ -28,6 +28,35 @@ Test(hip, images_run_on_their_architecture)
 	cr_expect(tsr_hip_arch_runs("sm_90", "sm_90"));
 	cr_expect(!tsr_hip_arch_runs("sm_100a", "sm_90"));
 	cr_expect(!tsr_hip_arch_runs("sm_90a", "sm_9"));
+	cr_expect(!tsr_hip_arch_runs("gfx942", "sm_90"));
+	cr_expect(!tsr_hip_arch_runs("sm_90a", "gfx90a"));
+}
+
+Test(hip, images_of_numbered_architectures_run_by_their_kind)
+{
+	/* one architecture alone: that one */
+	cr_expect(tsr_gpu_number_runs("sm_90a", 9, 0));
+	cr_expect(!tsr_gpu_number_runs("sm_100a", 10, 3));
+	cr_expect(!tsr_gpu_number_runs("sm_103a", 10, 0));
+	/* a family: it, and later ones of the same major number */
+	cr_expect(tsr_gpu_number_runs("sm_100f", 10, 0));
+	cr_expect(tsr_gpu_number_runs("sm_100f", 10, 3));
+	cr_expect(!tsr_gpu_number_runs("sm_103f", 10, 0));
+	cr_expect(!tsr_gpu_number_runs("sm_100f", 11, 0));
+	cr_expect(!tsr_gpu_number_runs("sm_100f", 12, 0));
+	cr_expect(tsr_gpu_number_runs("sm_120f", 12, 1));
+	/* neither: likewise */
+	cr_expect(tsr_gpu_number_runs("sm_90", 9, 0));
+	cr_expect(tsr_gpu_number_runs("sm_100", 10, 3));
+	cr_expect(!tsr_gpu_number_runs("sm_90", 10, 0));
+	/* by HIP's name of them, too */
+	cr_expect(tsr_hip_arch_runs("sm_100f", "sm_103"));
+	cr_expect(!tsr_hip_arch_runs("sm_100a", "sm_103"));
+	/* kinds that nobody knows yet, and what is no name */
+	cr_expect(!tsr_gpu_number_runs("sm_100g", 10, 0));
+	cr_expect(!tsr_gpu_number_runs("sm_100af", 10, 0));
+	cr_expect(!tsr_gpu_number_runs("gfx90a", 9, 0));
+	cr_expect(!tsr_gpu_number_runs("sm_", 9, 0));
 }
 
 Test(hip, the_architecture_is_found_among_the_properties_of_any_version)
