@@ -1,7 +1,8 @@
 /*
  * Copies in bulk between global and shared memory: one thread hands them to the
- * multiprocessor's copy engine and goes on. PTX ISA 8.0, section 9.7.8.24.
- * Addresses and sizes are multiples of 16 bytes.
+ * multiprocessor's copy engine and goes on. PTX ISA 8.0, section 9.7.8.24; since
+ * 8.6 to shared::cta, which is one instruction on every GPU, where shared::cluster
+ * is a call on some. Addresses and sizes are multiples of 16 bytes.
  */
 #ifndef TESSERA_CUDA_BULK_H
 #define TESSERA_CUDA_BULK_H
@@ -11,7 +12,7 @@
 /** Loads `bytes` to shared memory. They arrive at the mbarrier, which expects them. */
 TSR_DEV void tsr_cuda_bulk_load(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier)
 {
-	__asm__ volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+	__asm__ volatile("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes "
 			 "[%0], [%1], %2, [%3];" ::"r"(to),
 			 "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(barrier)
 			 : "memory");

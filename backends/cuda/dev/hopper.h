@@ -154,7 +154,7 @@ TSR_DEV bool tsr_cuda_elected(void)
  */
 TSR_DEV void tsr_cuda_load_box(uint32_t to, const void *map, int32_t x, int32_t y, uint32_t barrier)
 {
-	__asm__ volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::"
+	__asm__ volatile("cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::"
 			 "bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
 			 "l"(map), "r"(x), "r"(y), "r"(barrier)
 			 : "memory");
@@ -164,7 +164,7 @@ TSR_DEV void tsr_cuda_load_box(uint32_t to, const void *map, int32_t x, int32_t 
 TSR_DEV void tsr_cuda_load_box_of(uint32_t to, const void *map, int32_t x, int32_t y, int32_t z,
 				  uint32_t barrier)
 {
-	__asm__ volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::"
+	__asm__ volatile("cp.async.bulk.tensor.3d.shared::cta.global.mbarrier::complete_tx::"
 			 "bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to),
 			 "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier)
 			 : "memory");

@@ -1,6 +1,7 @@
 /*
- * The device port for CUDA: nvcc 13, C++17, compute capability 9.0 and later.
- * What it must define: gpu/dev/port.h.
+ * The device port for CUDA: nvcc 13, C++17, compute capability 9.0 and later;
+ * tiles on Hopper's tensor cores for sm_90a alone (cuda/dev/wgmma.h). What it
+ * must define: gpu/dev/port.h.
  */
 #ifndef TESSERA_CUDA_PORT_H
 #define TESSERA_CUDA_PORT_H

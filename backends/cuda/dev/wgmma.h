@@ -5,6 +5,17 @@
 #ifndef TESSERA_CUDA_WGMMA_H
 #define TESSERA_CUDA_WGMMA_H
 
+/**
+ * Whether the code is for GPUs that have the instruction. It is of one
+ * architecture alone: later ones have neither it nor a code for it. Depends on a
+ * parameter, so that only kernels that multiply by it are refused.
+ */
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+template <bool> constexpr bool tsr_cuda_has_wgmma = true;
+#else
+template <bool> constexpr bool tsr_cuda_has_wgmma = false;
+#endif
+
 TSR_DEV void tsr_cuda_wgmma_begin(void)
 {
 	__asm__ volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -88,6 +99,11 @@ template <int COUNT> TSR_DEV void tsr_cuda_pin(uint32_t *x)
  */
 template <int N, typename D, bool A_ALONG, bool B_ALONG> struct tsr_cuda_wgmma;
 
+#define TSR_CUDA_SOLE                                                                           \
+	"a tile for Hopper's tensor cores has code for sm_90a alone, and no other GPU has its " \
+	"instructions: compile with -gencode=arch=compute_90a,code=sm_90a, or for other GPUs "  \
+	"take a tile whose depth is not 64, whose products need no such instructions"
+
 /*
  * a_ and b_ are the operand numbers of the descriptors, turn_a_ and turn_b_
  * those of the transposition flags; adds_ is 0 or 1.
@@ -105,6 +121,7 @@ template <int N, typename D, bool A_ALONG, bool B_ALONG> struct tsr_cuda_wgmma;
 #define TSR_CUDA_WGMMA(n_, dtype_, type_, sums_, a_, b_, turn_a_, turn_b_)                        \
 	template <bool A_ALONG, bool B_ALONG>                                                     \
 	struct tsr_cuda_wgmma<n_, tsr_gpu_##dtype_, A_ALONG, B_ALONG> {                           \
+		static_assert(tsr_cuda_has_wgmma<A_ALONG>, TSR_CUDA_SOLE);                        \
 		TSR_CUDA_WGMMA_STEP(begin, n_, type_, sums_("=f", sum), a_, b_, turn_a_, turn_b_, \
 				    "0")                                                          \
 		TSR_CUDA_WGMMA_STEP(add, n_, type_, sums_("+f", sum), a_, b_, turn_a_, turn_b_,   \
