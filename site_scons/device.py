@@ -11,9 +11,9 @@ import subprocess
 import SCons.Tool
 from SCons.Script import Action, Exit
 
+import clangs
 from programs import unit_of
 
-CLANGS = ("clang-22", "clang-21", "clang-20", "clang-19", "clang")
 AMD_ARCHES = ("gfx942", "gfx90a")
 # The forms in which kernels are compiled: a define, what stands behind the unit's name
 # (TSR_IMAGE_RECORDED and TSR_IMAGE_NODES in backends/gpu/gpu.h), and behind its folder's. The
@@ -50,9 +50,9 @@ def toolkits(env):
     for backend, find in (("cuda", _find_cuda), ("hip", _find_hip)):
         if backend not in wanted and "auto" not in wanted:
             continue
-        kits, why = find()
+        kits, why = find(env)
         found += kits
-        if why and backend in wanted:
+        if why and (backend in wanted or backend == "hip" and env["hip_clang"]):
             print(f"scons: backends={env['backends']}: {backend}: {why}")
             Exit(2)
         if why and not env.GetOption("silent"):
@@ -90,7 +90,7 @@ def _lacks_hip_on_nvidia(env):
     )
 
 
-def _find_cuda():
+def _find_cuda(_):
     nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     if not nvcc:
         return (
@@ -150,47 +150,29 @@ def _cuda_version(include):
     return int(found.group(1)) // 1000 if found else 0
 
 
-def _find_hip():
-    for clang in filter(None, map(shutil.which, CLANGS)):
-        version = _clang_version(clang)
-        if version >= 19 and _has_lld(clang, version):
-            return [_hip_toolkit(clang, arch) for arch in AMD_ARCHES], ""
-    return [], "no clang 19 or later with its lld (ci/install-deps installs clang-19 and lld-19)"
+def _find_hip(env):
+    clang, note, why = clangs.find(env["hip_clang"])
+    if why:
+        return [], why
+    if note and not env.GetOption("silent"):
+        print(note)
+    return [_hip_toolkit(clang, arch) for arch in AMD_ARCHES], ""
 
 
 def _hip_toolkit(clang, arch):
-    compile_command = (
-        f"{clang} -x hip -std=c++17 -O3 -nogpulib -nogpuinc --offload-device-only"
-        f" --offload-arch={arch} -S"
-    )
+    compile_command = clangs.compile_command(clang, arch)
     kit = Toolkit(
         "hip", arch, compile_command, f"{clang} --target=amdgcn-amd-amdhsa -mcpu={arch}", ".s",
         ".hsaco"
     )
-    kit.read_command, kit.read_suffix = (
-        f"{compile_command} -emit-llvm -Xclang -disable-llvm-passes", ".ll"
-    )
+    kit.read_command, kit.read_suffix = f"{compile_command} {clangs.READ_OPTIONS}", ".ll"
     return kit
-
-
-def _clang_version(clang):
-    answer = subprocess.run(
-        [clang, "-dumpversion"], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-        check=False
-    )
-    major = answer.stdout.split(".")[0].strip()
-    return int(major) if major.isdigit() else 0
-
-
-def _has_lld(clang, version):
-    beside = os.path.join(os.path.dirname(os.path.realpath(clang)), "ld.lld")
-    return bool(shutil.which(beside) or shutil.which(f"ld.lld-{version}"))
 
 
 def add_methods(env):
     for method in (
-        DeviceAssemblies, DeviceImages, RecordedImages, DeviceReadings, DeviceProgram, NamedImage,
-        HipPlatform
+        DeviceAssemblies, CodeObjects, DeviceImages, RecordedImages, DeviceReadings, DeviceProgram,
+        NamedImage, HipPlatform
     ):
         env.AddMethod(method)
 
@@ -204,6 +186,18 @@ def DeviceAssemblies(env, sources):
         for kit in env["TOOLKITS"]
     ]
     env.Alias("device", [assembly for _, _, assembly in made])
+    return made
+
+
+def CodeObjects(env, sources, backend):
+    """What the driver loads of units with kernels, for checks to read."""
+    made = [
+        _image(env, kit, unit, _path(env, kit, unit, kit.assembly_suffix, PLAIN))
+        for unit in (unit_of(env, source) for source in sources)
+        for kit in env["TOOLKITS"]
+        if kit.backend == backend
+    ]
+    env.Alias("device", made)
     return made
 
 

@@ -64,6 +64,12 @@ def variables(arguments, installs):
         "amd",
     )
     opts.Add(
+        "hip_clang",
+        "clang that compiles kernels for AMD GPUs, a name or a path; empty: clang-19, which the"
+        " checks of device code know, or a later one where there is no clang-19",
+        "",
+    )
+    opts.Add(
         "tiles",
         "which tiles of the workloads have code for GPUs: all, or few (those that"
         " kernels/*/variants.list calls so)",

@@ -17,6 +17,8 @@ denies "an unknown platform of hip" \
 	"unknown hip_platform 'nvidea': did you mean 'nvidia'\?" hip_platform=nvidea
 denies "an unknown backend" "unknown backend 'cudda': did you mean 'cuda'\?" backends=cudda
 denies "a compiler that is not there" "no such program on PATH" CC=no-such-compiler
+denies "a compiler for AMD GPUs that is not there" \
+	"hip_clang=no-such-clang is no clang 19 or later with its lld" hip_clang=no-such-clang
 
 mkdir "$TAP_FILES/elsewhere"
 printf 'import platform\nplatform.system = lambda: "Darwin"\n' \

@@ -192,7 +192,8 @@ static bool find_first(const char *const *names, char *path_out)
 int cc_toolkits_find(const char *backend, cc_toolkit_t *toolkits, int *count)
 {
 	static const char *const nvccs[] = {"nvcc", "/usr/local/cuda/bin/nvcc", NULL};
-	static const char *const clangs[] = {"clang-22", "clang-21", "clang-20", "clang-19", NULL};
+	/* first the one whose code the library's own checks know, then the newest */
+	static const char *const clangs[] = {"clang-19", "clang-22", "clang-21", "clang-20", NULL};
 	static const char *const amd_arches[] = {"gfx942", "gfx90a"};
 	char compiler[PATH_MAX];
 
