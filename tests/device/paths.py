@@ -33,7 +33,8 @@ BITS = re.compile(r"\b(?:sc0|sc1|glc)\b")
 BRANCH = re.compile(r"s_(c?branch)\w*\s+(\.L\w+)")
 LEAVES = re.compile(r"s_(?:endpgm|setpc\w*)")
 
-Instruction = collections.namedtuple("Instruction", "number text token")
+# own: it reads a constant of the code object itself, which nobody writes
+Instruction = collections.namedtuple("Instruction", "number text token own", defaults=[False])
 Block = collections.namedtuple("Block", "body next")
 
 
@@ -53,6 +54,13 @@ def token(text):
     return "s_barrier" if text.startswith("s_barrier") else None
 
 
+# The address of a constant, and what is added to it: s_getpc_b64, then the constant's distance.
+COUNTER = re.compile(r"s_getpc_b64 s\[(\d+):\d+\]")
+DISTANCE = re.compile(r"s_add_u32 s(\d+), s\1, \S+@rel32@lo")
+SUM = re.compile(r"s_addc?_u32 s(\d+), (\S+), (\S+)$")
+SCALARS = re.compile(r"[sv]_\S+ s(?:\[(\d+):(\d+)\]|(\d+))")
+SCALAR_BASE = re.compile(r"global_load_\w+ \S+, v\d+, s\[(\d+):\d+\]")
+
 # behind an s_barrier across which other accesses may go on (tsr_hip_meet_shared)
 SHARED_ALONE = "; for shared memory alone"
 
@@ -67,7 +75,46 @@ def instructions(lines):
         text = "" if SHARED_ALONE in line else line.split(";")[0].strip()
         if text and (LABEL.match(text) or not text.startswith(".") and not text.endswith(":")):
             found.append(Instruction(number, text, token(text)))
-    return found
+    return list(_with_constants(found))
+
+
+def _with_constants(found):
+    """The same instructions; those that read a constant say so. Its address is computed where it is
+    used: what is known of registers ends where paths meet or part."""
+    counters, addresses = set(), set()
+    for instruction in found:
+        text = instruction.text
+        if LABEL.match(text) or BRANCH.match(text):
+            counters, addresses = set(), set()
+        counter, distance, total = COUNTER.match(text), DISTANCE.match(text), SUM.match(text)
+        base = SCALAR_BASE.match(text)
+        if base and int(base.group(1)) in addresses:
+            instruction = instruction._replace(own=True)
+        if distance and int(distance.group(1)) in counters:
+            addresses = addresses | {int(distance.group(1))}
+        elif counter or not (total and _keeps(addresses, total)):
+            written = _written(text)
+            counters, addresses = counters - written, addresses - written
+        if counter:
+            counters = counters | {int(counter.group(1))}
+        yield instruction
+
+
+def _keeps(addresses, total):
+    """Whether a sum is of an address in these pairs of registers, and goes to the same pair."""
+    pair = int(total.group(1)) if "addc" not in total.group(0) else int(total.group(1)) - 1
+    half = f"s{total.group(1)}"
+    return pair in addresses and half in total.groups()[1:]
+
+
+def _written(text):
+    """The pairs of scalar registers that an instruction writes to, by the first of each."""
+    match = SCALARS.match(text)
+    if not match:
+        return set()
+    first, last, sole = match.groups()
+    low, high = (int(first), int(last)) if sole is None else (int(sole), int(sole))
+    return set(range(low - 1, high + 1))
 
 
 def blocks(body):
@@ -112,7 +159,7 @@ def scope_of(kind):
 
 def after(facts, instruction):
     """The facts behind an instruction."""
-    number, text, kind = instruction
+    number, text, kind = instruction[:3]
     if kind is None:
         return facts
     if kind == "wait":
@@ -142,7 +189,7 @@ def after(facts, instruction):
 
 def handed_after(handed, facts, instruction):
     """What is handed over behind an instruction; `facts` hold before it."""
-    number, _, kind = instruction
+    number, _, kind = instruction[:3]
     if kind == "wait":
         kept = {fact for fact in handed if fact[0] != "taken"}
         return kept | {("handed", number, fact[2]) for fact in facts if fact[0] == "written"}
@@ -197,12 +244,10 @@ def wrong(facts, instruction):
         ("s_barrier", "buffer_inv", "buffer_wbinv")
     )
     signals = accesses and is_signal(instruction)
-    # Bytes are the file's name, which a wait that has failed, and acquires nothing, copies to its
-    # note.
+    # A constant is the file's name, which a wait that has failed, and acquires nothing, copies to
+    # its note.
     stands["polled"] = (
-        kind == "load"
-        and text.startswith(("global_", "flat_"))
-        and not text.startswith("global_load_ubyte")
+        kind == "load" and text.startswith(("global_", "flat_")) and not instruction.own
     )
     for fact in sorted(facts):
         if fact[0] in ("written", "leaving"):

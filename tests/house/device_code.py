@@ -167,6 +167,46 @@ def meetings():
     )
 
 
+# The file's name is copied to a note by a wait that goes on looking; as clang 22 does it.
+NAMED = """
+.LBB0_1:
+	global_load_dwordx2 v[0:1], v2, s[0:1] sc0 sc1
+	s_waitcnt vmcnt(0)
+	s_cbranch_vccz .LBB0_3
+.LBB0_2:
+	s_getpc_b64 s[26:27]
+	s_add_u32 s26, s26, .L.str.1@rel32@lo+4
+	s_addc_u32 s27, s27, .L.str.1@rel32@hi+12
+	s_add_u32 s26, s22, s26
+	s_addc_u32 s27, s23, s27
+	global_load_dword v1, v6, s[26:27]
+	s_waitcnt vmcnt(0)
+	s_cbranch_scc1 .LBB0_2
+	s_branch .LBB0_1
+.LBB0_3:
+	buffer_inv sc0 sc1
+	s_endpgm
+"""
+
+
+def constants():
+    """What a flag guards is data; a constant of the code is none."""
+    what = "reads what the flag"
+    yield verdict(not paths.broken(small(NAMED)), "a constant that is read beside a flag's poll")
+    load = "\tglobal_load_dword v1, v6, s[26:27]\n"
+    for old, new, name in (
+        ("s_getpc_b64 s[26:27]", "s_nop 0", "an address that is no constant's"),
+        (load, "\ts_mov_b32 s27, s5\n" + load, "half of another"),
+        (load, "\ts_mov_b64 s[24:27], s[4:7]\n" + load, "another"),
+        (load, "\ts_add_u32 s26, s4, s22\n" + load, "a sum of another"),
+        (load, ".LBB0_4:\n" + load, "one that another path brings"),
+        (load, load.replace("s[26:27]", "s[36:37]"), "one in other registers"),
+        (load, "\tglobal_load_ubyte v1, v6, s[4:5]\n", "a byte of data"),
+    ):
+        text = NAMED.replace(old, new)
+        yield verdict(text != NAMED and finds(text, what), f"data beside it: {name}")
+
+
 def counted():
     """One write-back a release, behind the barrier, and one invalidation an acquire, behind the
     last barrier."""
@@ -297,6 +337,7 @@ if __name__ == "__main__":
         not all(
             list(small_ones())
             + list(meetings())
+            + list(constants())
             + list(counted())
             + list(shipped_ones())
             + list(flags_and_local_memory())
