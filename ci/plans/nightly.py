@@ -2,8 +2,8 @@
 All tests, which take hours: every test in every variant that
 site_scons/suites.py names, under valgrind too; all tiles and the tests' own
 kernels for every GPU toolkit present, packed as ci/gpu and ci/node want them;
-every mutant; five minutes of fuzzing a target; and contract tests on an
-emulated arm64.
+the probes of device code by each later clang that is here; every mutant; five
+minutes of fuzzing a target; and contract tests on an emulated arm64.
 """
 import glob
 import os
@@ -38,6 +38,10 @@ parts.build("commands for GPUs", "variant=release", "gpu")
 parts.tests(
     "checks", "build/checks.tally", "ci/run-tests", "--tally", "build/checks.tally",
     *sorted(glob.glob("ci/checks/*"))
+)
+parts.tests(
+    "later clangs", "build/clangs.tally", "ci/run-tests", "--tally", "build/clangs.tally",
+    "ci/clangs"
 )
 parts.tests("mutants", "build/mutants.tally", "ci/mutants", "0")
 parts.tests("arm64", "build/arm64.tally", "ci/arm64", "--tally", "build/arm64.tally")

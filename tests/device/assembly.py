@@ -42,15 +42,20 @@ def _has_kernels(source):
     return bool(re.search(r"^(TSR_KERNEL(?!_DECL)|PROBE_|TSR_TILE)", text, re.MULTILINE))
 
 
-def assemblies(arch, suffix, tool):
-    """[(unit, path)] for one architecture. Ends the check: skipped where nothing is built, failed
-    where something is missing."""
-    folder = next(
+def folder_of(arch):
+    """Where the code of an architecture is; None where none is built."""
+    return next(
         filter(
             os.path.isdir, (f"{ROOT}/build/device-{kind}/{arch}" for kind in ("debug", "release"))
         ),
         None
     )
+
+
+def assemblies(arch, suffix, tool):
+    """[(unit, path)] for one architecture. Ends the check: skipped where nothing is built, failed
+    where something is missing."""
+    folder = folder_of(arch)
     if not folder:
         here = shutil.which(tool) or shutil.which(f"/usr/local/cuda/bin/{tool}")
         print(f"no code for {arch}: " + ("`scons device` makes it" if here else f"no {tool} here"))

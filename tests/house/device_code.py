@@ -2,15 +2,17 @@
 """
 The checks of assembly can fail: a kernel from which a wait, a write-back or an
 invalidation is taken is found, on one path or on all, and so is one with local
-memory. By a small kernel always, and by each shipped one where its assembly is
-built.
+memory, and an atomic that promises what is not so. By a small kernel always, and by each shipped one where its assembly
+is built.
 """
 import os
 import re
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "device"))
+import amd  # noqa: E402
 import assembly  # noqa: E402
 import counts  # noqa: E402
 import cubin  # noqa: E402
@@ -207,6 +209,39 @@ def constants():
         yield verdict(text != NAMED and finds(text, what), f"data beside it: {name}")
 
 
+# The same add as clang 21 leaves it by default, and where the port says what memory it is of.
+PROMISED = """
+  %3 = atomicrmw fadd ptr %0, double %1 monotonic, align 8, !amdgpu.no.fine.grained.memory !6
+  %4 = atomicrmw add ptr %0, i64 %2 monotonic, align 8, !amdgpu.no.remote.memory !6
+  %5 = atomicrmw fadd ptr %0, double %1 monotonic, align 8, !noalias.addrspace !5
+""".strip("\n").splitlines()
+
+
+def promises():
+    """No atomic promises that its memory is the device's own; nor is it code that needs that."""
+    found = list(amd.promises("a.ll", PROMISED))
+    yield verdict(
+        [text.split(": ")[0] for text in found] == ["a.ll:1", "a.ll:2"],
+        "of three atomics the two that promise something"
+    )
+    yield verdict("fine-grained" in found[0] and "remote" in found[1], "and what they promise")
+    with tempfile.TemporaryDirectory() as folder:
+        yield verdict(any(amd.readings(folder)), "no intermediate code is no pass")
+        with open(f"{folder}/a.ll", "w", encoding="ascii") as file:
+            file.write(PROMISED[2])
+        yield verdict(not list(amd.readings(folder)), "intermediate code that promises nothing")
+        with open(f"{folder}/a.ll", "w", encoding="ascii") as file:
+            file.write("ret void")
+        yield verdict(any(amd.readings(folder)), "nor is code without an atomic")
+    native, loop = (
+        small(f"\t{text} v2, v[0:1], s[4:5]\n")
+        for text in ("global_atomic_add_f64", "global_atomic_cmpswap_x2")
+    )
+    yield verdict(any(amd.lost_sums("gfx90a", "", native)), "an add of doubles by gfx90a itself")
+    yield verdict(not any(amd.lost_sums("gfx90a", "", loop)), "and not one by compare-and-swaps")
+    yield verdict(not any(amd.lost_sums("gfx942", "", native)), "nor one by gfx942")
+
+
 def counted():
     """One write-back a release, behind the barrier, and one invalidation an acquire, behind the
     last barrier."""
@@ -338,6 +373,7 @@ if __name__ == "__main__":
             list(small_ones())
             + list(meetings())
             + list(constants())
+            + list(promises())
             + list(counted())
             + list(shipped_ones())
             + list(flags_and_local_memory())

@@ -1,10 +1,14 @@
 /*
  * Adds to memory that give nothing back, relaxed, at system scope. gfx942 has
  * instructions for words of one float or two halves, which serve the memory of
- * devices on one fabric, where the heaps are. Laid down by hand: from an atomic
- * at system scope clang makes a loop of compare-and-swaps, for memory that may
- * be a host's. gfx90a gets that loop: on memory that other devices see its own
- * adds of floats do nothing.
+ * devices on one fabric, where the heaps are. Laid down by hand, so that every
+ * clang makes the same: of an atomic add of floats at system scope clang 19 makes
+ * the instruction, and clang 20 a loop of compare-and-swaps, for memory that may
+ * be a host's. Clang 21 and 22 make the loop too where the add says that its
+ * memory may be remote (TSR_HIP_ANY_MEMORY in order.h), and the instruction where
+ * it does not. gfx90a gets the loop from all of them: on memory that other devices
+ * see its own adds of floats do nothing. (probe_add_f32 in tests/device/golden/ is
+ * what the atomic becomes, probe_store_add_f32 what is here.)
  */
 #ifndef TESSERA_HIP_ADD_H
 #define TESSERA_HIP_ADD_H

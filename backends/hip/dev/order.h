@@ -111,11 +111,28 @@ template <int ORDER, int SCOPE, typename W> TSR_DEV void tsr_port_store(W *p, W 
 	__hip_atomic_store(p, v, __ATOMIC_RELAXED, SCOPE);
 }
 
+/*
+ * The statement behind it may touch any memory, another device's too. From clang
+ * 21 on, code for HIP promises by default that an atomic touches none that is
+ * remote or fine-grained (-fno-atomic-remote-memory), and heaps are both:
+ * gfx90a's own add of doubles, which clang then takes, does nothing there. Said
+ * here and not by an option, so that it holds however a kernel is compiled.
+ */
+#if __has_cpp_attribute(clang::atomic)
+#define TSR_HIP_ANY_MEMORY [[clang::atomic(remote_memory, fine_grained_memory)]]
+#else
+#define TSR_HIP_ANY_MEMORY
+#endif
+
 #define TSR_HIP_RMW(name_, builtin_)                                                      \
 	template <int ORDER, int SCOPE, typename T> TSR_DEV T tsr_port_##name_(T *p, T v) \
 	{                                                                                 \
+		T old;                                                                    \
 		tsr_hip_before<ORDER, SCOPE>();                                           \
-		T old = builtin_(p, v, __ATOMIC_RELAXED, SCOPE);                          \
+		TSR_HIP_ANY_MEMORY                                                        \
+		{                                                                         \
+			old = builtin_(p, v, __ATOMIC_RELAXED, SCOPE);                    \
+		}                                                                         \
 		tsr_hip_after<ORDER>();                                                   \
 		return old;                                                               \
 	}
