@@ -10,6 +10,7 @@ import sys
 sys.dont_write_bytecode = True
 import assembly
 import counts
+import kept
 import paths
 import clangs  # assembly.py knows its folder
 
@@ -96,6 +97,9 @@ def check(arch, found, by_line=True):
             problems += lost_sums(arch, where, body)
             if "RELAXED" not in function and not assembly.MARKED.search(function):
                 problems += unacquired_polls(where, body)
+            if unit == assembly.KEPT_UNIT:
+                names = kept.of_isa(body)
+                problems += [f"{where}: {lost}" for lost in kept.problems(function, names)]
             if os.path.basename(unit) in assembly.GOLDEN_UNITS:
                 problems += [
                     f"{where}: {problem}" for problem in counts.problems(arch, function, tokens)

@@ -20,7 +20,10 @@ import variants  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ENTRY = "tsr_entry_"
-GOLDEN_UNITS = ("probe_atomics", "probe_types", "probe_signals", "probe_adds", "probe_marked")
+GOLDEN_UNITS = (
+    "probe_atomics", "probe_types", "probe_signals", "probe_adds", "probe_marked", "probe_order"
+)
+KEPT_UNIT = "tests/device/probe_order"  # of which kept.py says what must be left
 SKIPPED = 77
 
 

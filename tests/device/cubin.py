@@ -1,12 +1,19 @@
 """
-Reads what ptxas noted in a cubin: how much local memory a kernel's threads
-have. No tool of the toolkit is needed.
+Reads what ptxas noted in a cubin, how much local memory a kernel's threads
+have, and which accesses it made. No tool of the toolkit is needed.
 """
 import struct
 
 SYMBOLS, INFO = 2, ".nv.info"
 # format and attribute: the symbol's index, then bytes of local memory a thread
 FRAME_SIZE = (4, 0x11)
+# Instructions have 16 bytes, and begin with their code, of 12 bits. Of those of Hopper what
+# nvdisasm calls
+CODES = {
+    0x980: "LD", 0x981: "LDG", 0x985: "ST", 0x986: "STG", 0x98A: "ATOM", 0x9A8: "ATOMG",
+    0x98E: "REDG", 0x98F: "CCTL", 0x992: "MEMBAR", 0xB1D: "BAR"
+}
+TEXT, INSTRUCTION_BYTES = ".text.", 16
 
 
 def local_bytes(path):
@@ -22,6 +29,21 @@ def local_bytes(path):
                 if attribute == FRAME_SIZE:
                     index, frame = struct.unpack("<II", value)
                     found[_text(strings, symbols[index])] = frame
+    return found
+
+
+def accesses(path):
+    """{kernel: the names of its accesses to memory and barriers, in the order of its code}."""
+    with open(path, "rb") as file:
+        image = file.read()
+    found = {}
+    for name, _, offset, size, _, _ in _sections(image):
+        if name.startswith(TEXT):
+            words = (
+                struct.unpack_from("<H", image, at)[0] & 0xFFF
+                for at in range(offset, offset + size, INSTRUCTION_BYTES)
+            )
+            found[name[len(TEXT):]] = [CODES[word] for word in words if word in CODES]
     return found
 
 

@@ -2,7 +2,8 @@
 """
 The checks of assembly can fail: a kernel from which a wait, a write-back or an
 invalidation is taken is found, on one path or on all, and so is one with local
-memory, and an atomic that promises what is not so. By a small kernel always, and by each shipped one where its assembly
+memory, one whose plain load is an older one's, and an atomic that promises what
+is not so. By a small kernel always, and by each shipped one where its assembly
 is built.
 """
 import os
@@ -16,6 +17,7 @@ import amd  # noqa: E402
 import assembly  # noqa: E402
 import counts  # noqa: E402
 import cubin  # noqa: E402
+import kept  # noqa: E402
 import paths  # noqa: E402
 
 BEGIN = re.compile(rf"({assembly.ENTRY}\w+):")
@@ -242,6 +244,30 @@ def promises():
     yield verdict(not any(amd.lost_sums("gfx942", "", native)), "nor one by gfx942")
 
 
+def kept_accesses():
+    """A plain load of its own behind an acquire, as many adds as asked for, loads that nobody
+    uses."""
+    for name, function, accesses, good in (
+        ("a load behind an acquire", "probe_neighbour_load_SYSTEM", "LDG LD CCTL BAR LDG STG", 1),
+        ("the value of one before it", "probe_neighbour_load_SYSTEM", "LDG LD CCTL BAR STG", 0),
+        ("a load between invalidation and meeting", "probe_neighbour_wait", "LD CCTL LDG BAR", 0),
+        ("an acquire that is gone", "probe_neighbour_fence", "LDG LDG STG", 0),
+        ("two adds", "probe_adds_twice", "BAR MEMBAR ATOM BAR MEMBAR REDG BAR", 1),
+        ("one add in place of two", "probe_adds_twice", "BAR MEMBAR REDG BAR", 0),
+        ("a load for nothing", "probe_unused_RELAXED", "LD BAR", 1),
+        ("a load for nothing that is gone", "probe_unused_RELAXED", "BAR", 0),
+        ("an acquire for nothing that is gone", "probe_unused_ACQUIRE", "LD BAR", 0),
+    ):
+        found = list(kept.problems(function, accesses.split()))
+        yield verdict(bool(found) != bool(good), f"{name} is {'let pass' if good else 'found'}")
+    flag = "\tglobal_load_dwordx2 v[0:1], v2, s[0:1] sc0 sc1\n\ts_barrier\n\tbuffer_inv sc0 sc1\n"
+    for load, good in (("global_load_dwordx2 v[4:5], v1, s[4:5]", 1),
+                       ("s_load_dwordx2 s[8:9], s[4:5], 0x8", 0)):
+        names = kept.of_isa(small(f"{flag}\t{load}\n"))
+        found = list(kept.problems("probe_neighbour_load_SYSTEM", names))
+        yield verdict(bool(found) != bool(good), f"AMD: {load.split()[0]} behind an acquire")
+
+
 def counted():
     """One write-back a release, behind the barrier, and one invalidation an acquire, behind the
     last barrier."""
@@ -374,6 +400,7 @@ if __name__ == "__main__":
             + list(meetings())
             + list(constants())
             + list(promises())
+            + list(kept_accesses())
             + list(counted())
             + list(shipped_ones())
             + list(flags_and_local_memory())
