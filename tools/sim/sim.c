@@ -4,10 +4,10 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tessera/program.h"
 #include "tools/beside.h"
 #include "tools/commands.h"
 #include "tools/usage.h"
@@ -18,9 +18,9 @@ int tsr_cmd_sim(int argc, char **argv)
 	(void)argc;
 	tool_path_beside("tessera-sim", path);
 	execv(path, argv);
-	(void)tsr_error(TSR_ERR_NOT_FOUND,
-			"cannot start %s: %s; build or install it with this command", path,
-			strerror(errno));
-	(void)tool_misuse_last_error("sim");
+	fprintf(stderr,
+		"tessera sim: cannot start %s: %s; `scons command` builds it, and what installs "
+		"this command puts it there\n",
+		path, strerror(errno));
 	return TOOL_FAILED;
 }
