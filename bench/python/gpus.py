@@ -92,12 +92,12 @@ def of_tessera(backend, tessera, environment):
     """A backend's devices; it does not know the version of the driver. The emulator has none that
     is a GPU."""
     text = (
-        answer(["tessera", "info"], executable=tessera, env=environment)
+        answer(["tessera", "info", "backends"], executable=tessera, env=environment)
         if backend != "cpuemu"
         else ""
     )
     section = re.search(
-        rf"^  {re.escape(backend)} +\d+ devices?\n((?:    .*\n?)*)", text, re.MULTILINE
+        rf"^  {re.escape(backend)} +\d+ devices?.*\n((?:    .*\n?)*)", text, re.MULTILINE
     )
     names = (
         re.findall(r"^    (.+): \d+ resident blocks", section.group(1), re.MULTILINE)

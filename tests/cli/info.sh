@@ -4,6 +4,7 @@
 
 prints "the version" '^tessera [0-9]+\.[0-9]+\.[0-9]+$' tessera info
 seen "the emulator has a device" '^  cpuemu +[0-9]+ device'
+seen "which is marked as the one that programs take, and no other" '; programs take it: ' 1
 seen "its properties" '[0-9]+ resident blocks'
 seen "whose figures workloads choose by" \
 	'^    workloads choose tiles and blocks by the figures of cpuemu$'
@@ -21,7 +22,18 @@ if [ -e "$BUILD/plugins/libtessera-net-ucx.so" ]; then
 	seen "what carries messages between nodes" \
 		'^  UCX [0-9]+\.[0-9]+\.[0-9]+, .* over .*; memory: host' 1
 fi
-seen "a kernel with its variant" 'gas_fused_sequential +bf16_16x16x16 '
+seen "kernels are for those who ask" '^kernels|gas_' 0
+prints "the emulator, where it is named" \
+	'^  cpuemu +[0-9]+ device; programs take it: TESSERA_BACKEND names it$' \
+	env TESSERA_BACKEND=cpuemu tessera info backends
+if ! grep -qE '^  (cuda|hip) +[1-9]' "$TAP_FILES/out"; then
+	prints "or is the best one that has a device" \
+		'^  cpuemu +[0-9]+ device; programs take it: it is the best one' \
+		env -u TESSERA_BACKEND tessera info backends
+fi
+prints "a backend that is named and has no device is not marked" '^  cpuemu +[0-9]+ device$' \
+	env TESSERA_BACKEND=hip HIP_VISIBLE_DEVICES=none tessera info backends
+prints "a kernel with its variant" 'gas_fused_sequential +bf16_16x16x16 ' tessera info kernels
 seen "a kernel without variants" '^  perf_put '
 prints "the environment" '^TESSERA_HEAP_SIZE ' tessera info settings
 prints "a secret is not printed" '^TESSERA_SECRET +\(set\)' \
@@ -68,6 +80,7 @@ assert list(all) == ["build", "backends", "plugins", "network", "kernels", "sett
 )
 assert [row["name"] for row in all["plugins"]] in ([], ["cuda", "hip"]), all["plugins"]
 cpu = next(row for row in all["backends"] if row["name"] == "cpuemu")
+assert sum(row["chosen"] for row in all["backends"]) == 1, all["backends"]
 assert cpu["devices"] == 1 and cpu["resident_blocks"] > 0 and cpu["figures"] == "cpuemu", cpu
 put = [row for row in all["kernels"] if row["name"] == "perf_put"]
 assert len(put) == 1 and put[0]["code"][0] == "cpu", put

@@ -59,6 +59,29 @@ static bool ask_device(const char *backend, told_t *told)
 	return good;
 }
 
+/** Which backend a program takes that is started as this command was: the best ones come first. */
+static void mark_choice(json_t *rows)
+{
+	const char *asked = getenv("TESSERA_BACKEND");
+	bool found = false;
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		const bool chosen = !found &&
+				    json_integer_value(json_object_get(row, "devices")) > 0 &&
+				    (!asked || strcmp(info_text(row, "name"), asked) == 0);
+		(void)json_object_set_new(row, "chosen", json_boolean(chosen));
+		if (chosen)
+			(void)json_object_set_new(
+				row, "because",
+				json_string(asked ? "TESSERA_BACKEND names it"
+						  : "it is the best one that has a device here"));
+		found = found || chosen;
+	}
+}
+
 json_t *info_backends(bool *failed)
 {
 	tsr_backend_info_t info = {.size = sizeof info};
@@ -83,6 +106,7 @@ json_t *info_backends(bool *failed)
 			*failed = true;
 		(void)json_array_append_new(rows, row);
 	}
+	mark_choice(rows);
 	return rows;
 }
 
@@ -106,8 +130,11 @@ void info_print_backends(const json_t *rows)
 			       info_text(row, "reason"));
 			continue;
 		}
-		printf("  %-8s %lld device%s\n", info_text(row, "name"), devices,
+		printf("  %-8s %lld device%s", info_text(row, "name"), devices,
 		       devices == 1 ? "" : "s");
+		if (json_is_true(json_object_get(row, "chosen")))
+			printf("; programs take it: %s", info_text(row, "because"));
+		printf("\n");
 		if (!json_object_get(row, "device"))
 			continue;
 		printf("    %s: %lld resident blocks, up to %lld workers a block, %lld KiB of "

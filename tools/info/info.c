@@ -16,11 +16,11 @@ static const char help[] =
 	"\n"
 	"Shows what this build and this machine offer.\n"
 	"\n"
-	"sections (without one: all but settings):\n"
+	"sections (without one: all but kernels and settings):\n"
 	"  build      version, commit, compiler, and where headers and libraries are\n"
-	"  backends   the backends with their devices, or why they have none; the\n"
-	"             properties of a device, and the machine by whose figures workloads\n"
-	"             choose tiles and blocks\n"
+	"  backends   the backends with their devices, or why they have none; which one\n"
+	"             programs take, and why; the properties of a device, and the machine\n"
+	"             by whose figures workloads choose tiles and blocks\n"
 	"  plugins    the same for libtessera.so, which loads backends of GPUs when a\n"
 	"             program runs: which it found, and why one was not\n"
 	"  network    what carries messages between nodes, its version, transports and\n"
@@ -213,7 +213,7 @@ int tsr_cmd_info(int argc, char **argv)
 			     {"backends", info_backends, info_print_backends, .unasked = true},
 			     {"plugins", info_plugins, info_print_plugins, .unasked = true},
 			     {"network", info_network, info_print_network, .unasked = true},
-			     {"kernels", info_kernels, info_print_kernels, .unasked = true},
+			     {"kernels", info_kernels, info_print_kernels, .unasked = false},
 			     {"settings", info_settings, info_print_settings, .unasked = false},
 		     }};
 
