@@ -10,6 +10,7 @@
 #include <ucp/api/ucp.h>
 #include <ucs/config/global_opts.h>
 #include <ucs/debug/debug.h>
+#include <unistd.h>
 
 #include "net/ucx/text.h"
 #include "src/net/carrier.h"
@@ -265,6 +266,12 @@ static bool connect_peer(tsr_carrier_link_t *link, int rank, const unsigned char
 		.err_mode = UCP_ERR_HANDLING_MODE_PEER,
 		.err_handler = {.cb = on_error, .arg = peer}};
 	const ucs_status_t status = ucp_ep_create(link->worker, &params, &peer->endpoint);
+	if (status == UCS_ERR_UNREACHABLE && access("/sys/class/net", F_OK) != 0) {
+		snprintf(why_out, why_bytes,
+			 "UCX looks for networks in /sys/class/net, which is not there: mount "
+			 "sysfs at /sys");
+		return false;
+	}
 	return status == UCS_OK || explain(why_out, why_bytes, "ucp_ep_create", status);
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/base/os/descriptor.h"
@@ -48,19 +49,46 @@ static bool connect_all(tsr_spaces_t *spaces)
 	return true;
 }
 
+/**
+ * Whether a rank can live on a node: a process tries, because who has entered a
+ * namespace of mounts cannot come back. False: errno.
+ */
+static bool can_live(const tsr_spaces_t *spaces)
+{
+	int status;
+	const pid_t pid = fork();
+	if (pid == 0)
+		_exit(tsr_spaces_live(spaces, 0) ? 0 : errno);
+	if (pid < 0)
+		return false;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return false;
+	errno = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+	return errno == 0;
+}
+
 bool tsr_spaces_make(tsr_spaces_t *spaces, int nodes, char *why, size_t size)
 {
 	*spaces = (tsr_spaces_t){.count = nodes, .bridge = -1, .home = open_mine()};
 	for (int n = 0; n < TSR_MAX_RANKS; n++)
 		spaces->node[n] = -1;
 	bool made = spaces->home >= 0 && connect_all(spaces);
-	const int error = errno;
+	int error = errno;
 	/* whoever came out of it can go back */
 	if (spaces->home >= 0 && !enter(spaces->home))
 		made = false;
+	const bool connected = made;
+	if (connected && !can_live(spaces)) {
+		error = errno;
+		made = false;
+	}
 	if (made)
 		return true;
-	(void)snprintf(why, size, "%s", tsr_message_fault(error));
+	(void)snprintf(why, size, "%s%s",
+		       connected ? "a rank cannot have a /sys of its own (in a chroot it cannot): "
+				 : "",
+		       tsr_message_fault(error));
 	tsr_spaces_end(spaces);
 	return false;
 }

@@ -26,8 +26,8 @@ typedef struct tsr_spaces {
 
 /**
  * Makes namespaces for `nodes` nodes, all connected. The calling thread is in
- * its own again afterwards. False: `why` says what is not permitted, and there
- * is nothing to end.
+ * its own again afterwards. False: `why` says what is not permitted, or what a
+ * rank cannot do there, and there is nothing to end.
  */
 bool tsr_spaces_make(tsr_spaces_t *spaces, int nodes, char *why, size_t size);
 void tsr_spaces_end(tsr_spaces_t *spaces);

@@ -27,6 +27,47 @@ if ! unshare --net true 2>/dev/null; then
 	finish
 fi
 
+# In a chroot, whose / is no mount point, no process can have a /sys of its own. Its /sys is that of
+# the machine, or none.
+cat >"$TAP_FILES/enter" <<'END'
+set -e
+mount -t tmpfs none "$1"
+new=$1/root
+mkdir -p "$new/build" "$new/tmp" "$new/sys"
+for folder in bin sbin lib lib64; do ln -s "usr/$folder" "$new/$folder"; done
+for folder in usr etc proc dev $3; do
+	mkdir -p "$new/$folder" && mount --rbind "/$folder" "$new/$folder"
+done
+mount --bind "$2" "$new/build"
+printf '#!/bin/sh\necho $TESSERA_ROOT $TESSERA_NODE_NETWORK\n' >"$new/tmp/where"
+chmod +x "$new/tmp/where"
+shift 3
+exec chroot "$new" "$@"
+END
+mkdir "$TAP_FILES/chroot"
+# in_chroot FOLDER OPTION...: words that run the command there
+in_chroot() {
+	folders=$1
+	shift
+	echo unshare --mount sh "$TAP_FILES/enter" "$TAP_FILES/chroot" "$(cd "$BUILD" && pwd)" \
+		"'$folders'" /build/tessera run -n 2 --nodes 2 "$@"
+}
+if sh -c "$(in_chroot '' true)" >/dev/null 2>&1; then
+	prints "in a chroot auto takes the loopback" '^127.0.0.1:[0-9]+ loopback$' \
+		sh -c "$(in_chroot sys --node-network auto /tmp/where)"
+	refuses "and namespaces are refused" 1 \
+		'cannot make network namespaces for 2 nodes: .*in a chroot.*: Invalid argument; run' \
+		sh -c "$(in_chroot sys --node-network namespaces true)"
+	if [ -e "$BUILD/plugins/libtessera-net-ucx.so" ]; then
+		prints "a world in a chroot" '^rank 0 of 2 received' \
+			sh -c "$(in_chroot sys --node-network auto /build/examples/hello)"
+		refuses "without a /sys it says so" 1 'node [01]: .* mount sysfs at /sys' \
+			sh -c "$(in_chroot '' /build/examples/hello)"
+	fi
+else
+	skip "nodes in a chroot" "this machine permits none"
+fi
+
 # Where a rank is: the namespace, its interfaces, its address.
 # shellcheck disable=SC2016 # the ranks' shells expand it
 where='echo "$TESSERA_NODE $(readlink /proc/self/ns/net) $(ls /sys/class/net | tr "\n" ,)"'
