@@ -88,9 +88,10 @@ tsr_status_t tsr_net_load(const char *plugin, const tsr_carrier_t **carrier_out)
 	else if (!find_file(path))
 		return tsr_error(
 			TSR_ERR_UNSUPPORTED,
-			"a world over several nodes needs UCX: there is no %s; build Tessera "
-			"with UCX's headers (libucx-dev on Debian) and install it, or name "
-			"the file by TESSERA_NET_PLUGIN",
+			"a world over several nodes needs UCX: there is no %s; install "
+			"libucx-dev (Debian) or ucx-devel (Fedora) and build Tessera again, or "
+			"install Tessera's package tessera-net-ucx, or name the file by "
+			"TESSERA_NET_PLUGIN",
 			path);
 	void *library = open_quietly(path);
 	if (library == NULL)

@@ -47,7 +47,8 @@ static int find_root(const char *asked, const char *beside, char *root)
 			return TOOL_OK;
 	} while (go_up(root));
 	fprintf(stderr,
-		"tessera cc: no include/tessera/dev.h above %s; --root says where Tessera is\n",
+		"tessera cc: no include/tessera/dev.h above %s: install what programs are built "
+		"with (libtessera-dev on Debian), or say by --root where Tessera is\n",
 		beside);
 	return TOOL_FAILED;
 }
