@@ -37,7 +37,10 @@ LIMIT_S = 600
 
 # Commands that are not run, and why; instead their programs and options are looked for.
 EXCUSES = {
-    r"ci/install-deps|apt-get install": "installs packages",
+    r"ci/install-deps": "installs packages",
+    r"apt-get ": "installs packages",
+    r"DEB_BUILD_OPTIONS=\w+ dpkg-buildpackage": "tests/install/packages.sh does it",
+    r"python3 -m venv ": "tests/python/wheel.py does it",
     r"pip install": "tests/python/wheel.py does it, in an environment of its own",
     r"torchrun ": "needs PyTorch: tests/python/torch_arrays.py runs the example",
     r"scons ": "builds: CI does it before this test",
@@ -51,7 +54,7 @@ EXCUSES = {
     r"build/clang-19-fuzz/": "needs the fuzzers' build: tests/fuzz/search.py runs it there",
     r"tests/system/faults_worlds.py --most": "takes minutes: ci/test runs it with fewer calls",
 }
-NOT_OURS = ("pip", "torchrun", "apt-get")
+NOT_OURS = ("apt-get", "dpkg-buildpackage", "pip", "python3", "torchrun")
 # Blocks that are neither commands nor output: page and first line.
 TEXTS = {
     (

@@ -35,6 +35,15 @@ assert not any(os.path.realpath(path).startswith(sys.argv[1]) for path in sys.pa
 os.write(1, f"rank {world.rank} of {world.size}, {tessera.__version__}\\n".encode())
 """
 
+BEHIND_PIP = """
+import sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "setuptools" and "pip" in sys.modules:
+            raise AssertionError("setuptools is imported behind pip")
+sys.meta_path.insert(0, Finder())
+"""
+
 
 def without_clone(command, folder):
     """A process that knows nothing of the clone."""
@@ -60,6 +69,28 @@ def plugins():
     """The names of the build's plug-ins: backends, and what carries messages between nodes."""
     paths = glob.glob(os.path.join(os.environ["BUILD"], "plugins", "libtessera-*.so"))
     return [re.search(r"/libtessera-([\w-]+)\.so$", path)[1] for path in sorted(paths)]
+
+
+def system_builds(build, folder):
+    """The system's Python builds it with its own setuptools, and fetches nothing. As in Debian 12,
+    whose setuptools cannot be imported behind its pip."""
+    python, parts = "/usr/bin/python3", ("pip", "setuptools", "wheel")
+    if not os.path.exists(python) or any(
+        python_ranks.run([python, "-c", f"import {part}"])[0] for part in parts
+    ):
+        print("ok - the system's Python # skip it lacks pip, setuptools or wheel")
+        return
+    output = os.path.join(folder, "system")
+    with open(os.path.join(folder, "sitecustomize.py"), "w", encoding="ascii") as file:
+        file.write(BEHIND_PIP)
+    code, text = python_ranks.run(
+        [python, build, os.environ["BUILD"], "--output", output], PIP_NO_INDEX="1",
+        PYTHONPATH=folder
+    )
+    verdict(
+        code == 0 and glob.glob(os.path.join(output, "*.whl")),
+        "the system's Python builds the wheel with its own setuptools", text
+    )
 
 
 def try_wheel(wheel, folder):
@@ -116,6 +147,7 @@ def main():
                 wheels[0]
             )
             try_wheel(wheels[0], folder)
+        system_builds(build, folder)
         code, output = python_ranks.run([build, os.path.join(folder, "none")])
         verdict(
             code == 1 and "scons builds it" in output, "where no library is, no wheel is made",
