@@ -87,8 +87,8 @@ TSR_API int tsr_world_in_threads(const tsr_world_t *world);
 TSR_API const char *tsr_world_backend(const tsr_world_t *world);
 
 /**
- * The default deadline of every wait, in nanoseconds (TESSERA_DEADLINE). Any
- * thread.
+ * The default deadline of every wait of the library, in nanoseconds
+ * (TESSERA_DEADLINE). A launch has none. Any thread.
  */
 TSR_API uint64_t tsr_world_deadline_ns(const tsr_world_t *world);
 

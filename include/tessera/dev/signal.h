@@ -16,9 +16,10 @@
  * signalled.
  *
  * Deadlines:  every wait has the world's deadline, or its own in the _until
- *             form. When it expires, the wait leaves a wait record
- *             (tsr_wait_record). The plain form then ends the world: later
- *             waits return TSR_WAIT_ABORTED at once, and the launch fails with
+ *             form. A loop of one's own has none (dev/word.h). When a deadline
+ *             expires, the wait leaves a wait record (tsr_wait_record). The
+ *             plain form then ends the world: later waits return
+ *             TSR_WAIT_ABORTED at once, and the launch fails with
  *             TSR_ERR_TIMEOUT. The _until form returns TSR_WAIT_EXPIRED, and
  *             the world goes on. A kernel whose wait did not return TSR_WAIT_OK
  *             continues to its end; nothing that it does after an abort counts.

@@ -7,8 +7,8 @@
 /*
  * For synchronisation that a monotone flag cannot express: ticket locks, queues
  * and their tails, words that go up and down. A loop of one's own over
- * tsr_atomic_load has no deadline and leaves no wait record: if the word never
- * comes, the world hangs.
+ * tsr_atomic_load or tsr_atomic_cas has no deadline and leaves no wait record:
+ * if the word never comes, the world hangs, past TESSERA_DEADLINE.
  *
  * `p` is my address of a u32 or u64, in the heap or in shared memory. `peer`
  * says whose copy is read; for shared memory it is my own rank. `order` is

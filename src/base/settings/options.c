@@ -298,7 +298,7 @@ static const option_t table[] = {
 	 read_net_rate},
 	{"TESSERA_HEAP_SIZE", "1G", "bytes of a rank's symmetric heap; memory is used when touched",
 	 read_heap_size},
-	{"TESSERA_DEADLINE", "30s", "how long any wait may last", read_deadline},
+	{"TESSERA_DEADLINE", "30s", "how long any wait of the library may last", read_deadline},
 	{"TESSERA_CPUEMU_RESIDENT_BLOCKS", "64",
 	 "blocks that are on an emulated device at one time", read_resident_blocks},
 	{"TESSERA_CPUEMU_WORKERS", "8", "workers that a block of an emulated device may have",
