@@ -3,8 +3,8 @@
  *
  * A kernel is written once, in the C that C11 and C++17 share, and compiled for
  * every backend. The host half of the same file is C11; device compilers do not
- * see it (tools/device_half). A program for the emulator alone may be C++17,
- * kernels included. A kernel works with tiles and blocks, never with lanes.
+ * see it. A program for the emulator alone may be C++17, kernels included. A
+ * kernel works with tiles and blocks, never with lanes.
  *
  * Words that the contracts use:
  *
@@ -44,7 +44,8 @@
  *   dev/sum.h         weighted sums of chosen rows
  *
  * These headers are the contract. Each port, backends/<name>/dev/, has the
- * bodies.
+ * bodies. Paths in comments, such as docs/order-in-a-block.md, are those of the
+ * sources. An installation has them below share/doc/tessera/ or lib/tessera/.
  */
 #ifndef TESSERA_DEV_H
 #define TESSERA_DEV_H

@@ -10,6 +10,9 @@
  * uninitialised memory) is TSR_ERR_ARGUMENT. C++17 has no designators; write
  * `tsr_heap_usage_t usage = {}; usage.size = sizeof usage;`. Tensors and views
  * (tsr_tensor_t, tsr_view_t) are values without a size: they do not grow.
+ *
+ * Paths in comments, such as docs/order-in-a-block.md, are those of the sources.
+ * An installation has them below share/doc/tessera/ or lib/tessera/.
  */
 #ifndef TESSERA_TESSERA_H
 #define TESSERA_TESSERA_H

@@ -43,6 +43,25 @@ for language in c c++; do
 	verdict "$code" "the headers are complete for $language" "exit code $code"
 done
 
+# Headers and the manual name files by their paths in the sources.
+roots='backends|bench|ci|debian|docs|examples|include|install|kernels|man|model|net|python'
+roots="$roots|site_scons|src|tests|tools"
+try grep -rhoE "(^|[^A-Za-z0-9_./-])($roots)/[A-Za-z0-9_./-]*" "$there/include" "$there/share/man"
+seen "headers and the manual name files" 'docs/order-in-a-block\.md'
+missing=$(sed -E 's/^[^a-z]*//; s/\.$//' "$TAP_FILES/out" | sort -u | while read -r path; do
+	[ -e "$there/share/doc/tessera/$path" ] || [ -e "$there/lib/tessera/$path" ] || echo "$path"
+done)
+[ -z "$missing" ]
+verdict $? "which the installation has" "$missing"
+broken=$(cd "$there/share/doc/tessera" &&
+	grep -oE '\]\([^()#]+' docs/*.md tests/litmus/*.md | grep -v '://' |
+	while IFS= read -r line; do
+		page=${line%%:*} link=${line#*](}
+		[ -e "${page%/*}/$link" ] || echo "$page: $link"
+	done)
+[ -z "$broken" ]
+verdict $? "links of pages lead to what is installed" "$broken"
+
 if command -v mandoc >/dev/null; then
 	prints "the manual has a page for a call" 'tsr_put' \
 		man -P cat -M "$there/share/man" tsr_put
@@ -93,10 +112,21 @@ try gcc -std=gnu11 "$example" -DTSR_UNIT='"product"' $flags -Wl,-rpath,"$there/l
 prints "and by pkg-config" ' 0 wrong: ok$' tessera run -n 2 ./plain
 cd - >/dev/null || exit 1
 
-prints "it is taken away" '^removed' $installs --remove
-try find "$there" -not -type d -o -iname '*tessera*'
-seen "whole" . 0
+prints "it is taken away" '^removed [0-9]{3} files' $installs --remove
+[ ! -e "$TAP_FILES/to" ]
+verdict $? "whole, with the folders that were made for it" "$(ls -R "$TAP_FILES/to" 2>/dev/null)"
 prints "there is nothing to take away" '^removed 0 files' $installs --remove
+# Folders that were there stay, empty or not, and those that others use now.
+mkdir -p "$there/lib" "$there/share/man" && find "$TAP_FILES/to" | sort >"$TAP_FILES/before"
+prints "it is installed over it" '^installed' $installs
+prints "twice" '^installed' $installs
+: >"$there/bin/other"
+prints "it is taken away from between others" '^removed' $installs --remove
+find "$TAP_FILES/to" | grep -v -e '/bin$' -e '/bin/other$' | sort >"$TAP_FILES/after"
+try diff "$TAP_FILES/before" "$TAP_FILES/after"
+[ "$code" -eq 0 ] && [ -e "$there/bin/other" ]
+verdict $? "and leaves their folders, and what was there before"
+rm -r "$TAP_FILES/to"
 prints "libraries may be elsewhere" '^installed' $installs --libdir lib/x86_64-linux-gnu
 try env PKG_CONFIG_PATH="$there/lib/x86_64-linux-gnu/pkgconfig" pkg-config --cflags tessera
 folder=$(sed 's/.*-I\([^ ]*include\) .*/\1/' "$TAP_FILES/out")

@@ -118,7 +118,7 @@ static inline tsr_module_t *tsr_cpu_module(void)
 
 /*
  * The descriptor, and a pointer to it in a section of the module, which
- * src/registry walks once the module has told it.
+ * the registry walks once the module has told it.
  */
 #define TSR_CPU_DESCRIBE(name_, workers_, shared_bytes_, args_bytes_)              \
 	__attribute__((constructor)) static void tsr_register_##name_(void)        \

@@ -2,7 +2,7 @@
  * Which thread holds what of a tile that warps multiply by themselves,
  * mma.m16n8k16 by mma.m16n8k16 (PTX ISA 8.0, section 9.7.14.5). Index
  * arithmetic alone, C11 and C++17: the device compiler makes constants of most
- * of it, and tests/unit/backends/test_cuda_lanes.c runs it on a CPU.
+ * of it, and a unit test, test_cuda_lanes, runs it on a CPU.
  *
  * Warps share the tile as a grid; those that the grid does not need hold
  * nothing. Each multiplies its part in blocks of 16 rows by 8 columns. A block

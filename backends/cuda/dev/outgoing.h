@@ -11,7 +11,7 @@
  * row, during which loads wait; product and remote stores then took the sum of
  * their times. With a tensor map it is up to 1 % faster, but only if nothing
  * waits until the tile is in memory, as a flag behind it or a send of it does
- * (bench/results/).
+ * (docs/performance.md).
  *
  * Why not all at once: all blocks end a tile at about the same time, and bursts
  * of stores delay products. So the sends of a tile are spread over the next

@@ -1,6 +1,6 @@
 /*
  * Element types on a GPU: how each is stored, and rounding. Gives the same
- * results as src/base/convert.h.
+ * results as the conversions of the host.
  */
 #ifndef TESSERA_GPU_DEV_CONVERT_H
 #define TESSERA_GPU_DEV_CONVERT_H

@@ -1,14 +1,14 @@
 /*
  * Accesses to the heap of a rank on another node. That memory is not mapped
  * here: a request to the host reaches it (tsr_gpu_request_t), which gives it to
- * the net (src/net/net.h). What is sent or comes passes through the request's
+ * the net. What is sent or comes passes through the request's
  * room, which is host memory: kernels write and read there.
  *
  * A put and a store without a result end when the host has taken them. What
  * reads waits for the answer. The accesses of one rank to another rank's heap
  * take effect there in the order in which they were made. A release at system
  * scope, to whomever, first waits until all that this rank has written to far
- * heaps has taken effect (model/memory/README.md, "Several nodes").
+ * heaps has taken effect (docs/nodes.md, "What is promised").
  *
  * Kernels have this code where they are built with TSR_NODES. In all others
  * tsr_gpu_is_far is a constant, and nothing of it remains.

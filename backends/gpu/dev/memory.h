@@ -224,7 +224,7 @@ typedef struct tsr_gpu_rows_of_bytes {
  * The destination: `dst` alone, or the same place of several ranks. All heaps
  * have the same alignment, so what is found about one place holds for all.
  * `spread`: reading bytes once and storing them to all ranks fills the links
- * better than reading them for each rank (bench/raw).
+ * better than reading them for each rank.
  */
 template <int HINT_> struct tsr_gpu_one_place {
 	enum {

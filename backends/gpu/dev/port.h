@@ -73,7 +73,7 @@
  * (gpu/attend.h), but for three views and a scale in place of the second.
  *
  * CUDA's port also names TSR_PORT_BULK, the header of copies in bulk through
- * shared memory, for tools/perf/kernels/bulk.c, which measures them.
+ * shared memory, for `tessera perf`, which measures them.
  *
  * A port may define TSR_PORT_MEET_SHARED(coop): tsr_gpu_meet_shared
  * (gpu/coop.h), if that costs less than tsr_gpu_meet.

@@ -2,7 +2,7 @@
  * The record of a run, in kernels, and the bodies of tsr_role and tsr_mark. A
  * unit is compiled twice: once without TSR_RECORDED, where nothing of this is
  * left in its code, and once with it, for launches that are recorded
- * (backends/gpu/record.c). Then the thread that acts for a coop writes what the
+ * (docs/record.md). Then the thread that acts for a coop writes what the
  * coop does to the lane of its warp, in device memory, and reads nothing of it:
  * what it must know of the lane is in shared memory. The host reads the lane when
  * the launch has ended.

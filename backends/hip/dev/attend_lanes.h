@@ -1,7 +1,7 @@
 /*
  * Which thread loads, reads and holds what of attention on the matrix cores.
  * Index arithmetic alone, as lanes.h: C11 and C++17, run on a CPU by
- * tests/unit/backends/test_hip_lanes.c.
+ * a unit test, test_hip_lanes.
  *
  * A wave has 32 queries, and both products are transposed: S^T = K * Q^T and
  * O^T = V^T * P^T. So the columns of sums are queries: lane l and lane l + 32

@@ -1,8 +1,7 @@
 /*
  * Which thread loads, reads and holds what of a tile that the matrix cores
  * multiply. Index arithmetic alone, C11 and C++17: the device compiler makes
- * constants of most of it, and tests/unit/backends/test_hip_lanes.c runs it on
- * a CPU.
+ * constants of most of it, and a unit test, test_hip_lanes, runs it on a CPU.
  *
  * The waves of a coop share the tile as a grid, and each multiplies its part in
  * square blocks of `edge`. The lanes of a wave read rows of A and columns of B

@@ -104,8 +104,8 @@ TSR_DEV void tsr_port_meet_worker(int worker, int threads)
 
 /*
  * For shared memory only: loads of the next stage, or stores of the last band,
- * stay in flight across it. The comment in the assembly tells ci/checks/isa
- * that this is intended. A wave's own accesses to shared memory are performed
+ * stay in flight across it. The comment in the assembly tells the check of the
+ * ISA that this is intended. A wave's own accesses to shared memory are performed
  * in order.
  */
 TSR_DEV void tsr_hip_meet_shared(int whole)
