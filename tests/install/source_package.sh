@@ -20,8 +20,8 @@ cd unpacked || exit 1
 try env DEB_BUILD_OPTIONS="parallel=$(nproc)" dpkg-buildpackage --no-sign
 verdict "$code" "dpkg-buildpackage builds it" "exit code $code"
 cd ..
-[ "$(ls ./*_amd64.deb ./*_arm64.deb 2>/dev/null | grep -vc dbgsym)" -eq 4 ]
-verdict $? "into four packages" "$(ls)"
+[ "$(ls ./*_amd64.deb ./*_arm64.deb 2>/dev/null | grep -vc dbgsym)" -eq 5 ]
+verdict $? "into five packages" "$(ls)"
 if command -v lintian >/dev/null; then
 	try lintian --allow-root --fail-on error,warning ./*.changes
 	verdict "$code" "lintian has no error and no warning" "exit code $code"
