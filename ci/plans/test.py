@@ -1,5 +1,5 @@
 """
-From a fresh clone to the tests of every commit, in less than an hour of two
+From a fresh clone to the tests of every commit, in some 50 minutes of two
 cores. site_scons/suites.py says which tests run in which variant; what takes
 longer is left to ci/nightly: the other variants, all tiles of the kernels and
 the tests' own kernels compiled for GPUs to the end, most mutants, and fuzzing
