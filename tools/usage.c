@@ -31,14 +31,38 @@ int tool_misuse_last_error(const char *command)
 	return tool_misuse(command, "%s", tsr_last_error());
 }
 
+int tool_next_option(int argc, char **argv, const char *letters, const struct option *options)
+{
+	int index = -1;
+	const int code = getopt_long(argc, argv, letters, options, &index);
+
+	if (index < 0 || code == '?' || code == ':')
+		return code;
+	/* the word before its value, if that is a word of its own */
+	const int at = optarg && optarg == argv[optind - 1] ? optind - 2 : optind - 1;
+	const char *name = argv[at] + 2;
+	if (strcspn(name, "=") == strlen(options[index].name))
+		return code;
+	optind = at + 1; /* where tool_bad_option finds it */
+	return '?';
+}
+
+/** The option that the text begins, if it is one alone; else the one that is spelt like it. */
 static const char *nearest_option(const char *text, const struct option *options)
 {
 	enum { MOST = 64 };
-	const char *names[MOST + 1];
-	int count = 0;
+	const char *names[MOST + 1], *begun = NULL;
+	int count = 0, begins = 0;
 
-	for (const struct option *o = options; o->name && count < MOST; o++)
+	for (const struct option *o = options; o->name && count < MOST; o++) {
 		names[count++] = o->name;
+		if (strncmp(o->name, text, strlen(text)) != 0)
+			continue;
+		begun = o->name;
+		begins++;
+	}
+	if (begins == 1)
+		return begun;
 	names[count] = NULL;
 	return tsr_nearest_name(text, names);
 }

@@ -20,9 +20,16 @@ int tool_misuse(const char *command, const char *format, ...) __attribute__((for
 int tool_misuse_last_error(const char *command);
 
 /**
- * What getopt_long refused, with the nearest option that there is. Called right
- * after it returned `code`, '?' or ':' (the option string begins with ':',
- * behind '+' if there is one). Returns TOOL_MISUSED.
+ * getopt_long, but for one thing: it refuses ('?') an option that is written
+ * with its first letters alone. Such a word would change its meaning with the
+ * next option that begins like it, and --rank is read as a single number. The
+ * option string begins with ':', behind '+' if there is one.
+ */
+int tool_next_option(int argc, char **argv, const char *letters, const struct option *options);
+
+/**
+ * What tool_next_option refused, with the nearest option that there is. Called
+ * right after it returned `code`, '?' or ':'. Returns TOOL_MISUSED.
  */
 int tool_bad_option(const char *command, int code, char **argv, const struct option *options);
 

@@ -68,6 +68,31 @@ def conflicts(helps):
     return [f"-{letter} is {names}" for letter, names in meanings.items() if len(names) > 1]
 
 
+def options_of(text):
+    """The long options that a help lists."""
+    return set(re.findall(r"^ {2,6}(?:-\w, )?--([\w-]+)", text, re.MULTILINE))
+
+
+def check_abbreviations(helps):
+    """The first letters of an option are no option: they would change with the next new one."""
+    taken, tried = [], 0
+    for command, text in helps.items():
+        if command == "tessera":
+            continue
+        command += " gemm-all-scatter" if command == "sim" else ""  # which reads no option before
+        for option in sorted(options_of(text)):
+            short = option[:-1]
+            for words in ([f"--{short}=1", "--help"], [f"--{short}", "--help"]):
+                done = run(command, *words)
+                tried += 1
+                if done.returncode != 2 or f"unknown option '--{short}'" not in done.stderr:
+                    taken.append(f"{command} {words}: {done.returncode} {done.stderr}")
+    tap.verdict(
+        tried > 100 and not taken, f"abbreviated options are refused, {tried} times",
+        "\n".join(taken)
+    )
+
+
 def check_helps():
     helps = {"tessera": help_of("")}
     for command in section(helps["tessera"], "commands"):
@@ -86,6 +111,7 @@ def check_helps():
         len(conflicts(planted)) == 1 and len(too_wide(planted)) == 1,
         "a letter of two meanings and a wide line would be found"
     )
+    check_abbreviations(helps)
     lack = [
         f"{command} {option}"
         for command in TABLES

@@ -377,8 +377,8 @@ static int read_line(int argc, char **argv, reading_t *reading, bool *help_out)
 {
 	int misused = TOOL_OK;
 	optind = 0; /* glibc: begin anew, whoever called getopt before */
-	for (int option; !misused && (option = getopt_long(argc, argv, ":n:p:w:h",
-							   reading->long_options, NULL)) != -1;) {
+	for (int option; !misused && (option = tool_next_option(argc, argv, ":n:p:w:h",
+								reading->long_options)) != -1;) {
 		if (option == 'h') {
 			*help_out = true;
 			return TOOL_OK;

@@ -252,7 +252,7 @@ int tsr_cmd_calibrate(int argc, char **argv)
 {
 	calibration_t c = {.ranks = 2};
 	line_t line = {.output = NULL};
-	for (int o; (o = getopt_long(argc, argv, ":o:n:h", long_options, NULL)) != -1;) {
+	for (int o; (o = tool_next_option(argc, argv, ":o:n:h", long_options)) != -1;) {
 		if (o == 'h') {
 			tool_print_help(help);
 			return TOOL_OK;

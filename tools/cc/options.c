@@ -231,19 +231,13 @@ enum own {
 static const char *const own_names[] = {"backends", "output",      "root",    "show", "dynamic",
 					"nodes",    "device-half", "verbose", "help", NULL};
 
-/** The option that a word of this length begins; -1: none, or several. */
+/** The option that a word of this length is; -1: none. */
 static int find_own(const char *name, size_t length)
 {
-	int found = -1;
-
-	for (int i = 0; own_names[i]; i++) {
-		if (strncmp(own_names[i], name, length) != 0)
-			continue;
-		if (own_names[i][length] == '\0')
+	for (int i = 0; own_names[i]; i++)
+		if (strlen(own_names[i]) == length && strncmp(own_names[i], name, length) == 0)
 			return i;
-		found = found == -1 ? i : -2;
-	}
-	return found < 0 ? -1 : found;
+	return -1;
 }
 
 static int take_own(cc_job_t *job, enum own option, const char *value)

@@ -330,7 +330,7 @@ static bool read_switch(int code, check_options_t *o)
 static int read_all(int argc, char **argv, check_options_t *o, check_words_t *words)
 {
 	/* '+': what follows PROGRAM is the program's own. */
-	for (int code; (code = getopt_long(argc, argv, "+:n:s:j:h", table, NULL)) != -1;) {
+	for (int code; (code = tool_next_option(argc, argv, "+:n:s:j:h", table)) != -1;) {
 		bool taken;
 		if (read_switch(code, o))
 			continue;

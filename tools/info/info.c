@@ -217,7 +217,7 @@ int tsr_cmd_info(int argc, char **argv)
 			     {"settings", info_settings, info_print_settings, .unasked = false},
 		     }};
 
-	for (int o; (o = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+	for (int o; (o = tool_next_option(argc, argv, ":h", options)) != -1;) {
 		switch (o) {
 		case FILTER:
 			job.filter = optarg;

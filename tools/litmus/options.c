@@ -251,7 +251,7 @@ int suite_options_parse(int argc, char **argv, suite_options_t *options_out, boo
 					      .limit_ns = DEFAULT_LIMIT_S * SECOND_NS}};
 
 	*help_out = false;
-	for (int o; (o = getopt_long(argc, argv, ":vh", long_options, NULL)) != -1;) {
+	for (int o; (o = tool_next_option(argc, argv, ":vh", long_options)) != -1;) {
 		if (o == 'h') {
 			print_help();
 			*help_out = true;

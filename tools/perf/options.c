@@ -396,8 +396,8 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 	};
 
 	*help_out = false;
-	for (int o; (o = getopt_long(argc, argv, ":n:b:e:f:i:d:N:m:w:c:V:l:J:h", long_options,
-				     NULL)) != -1;) {
+	for (int o; (o = tool_next_option(argc, argv, ":n:b:e:f:i:d:N:m:w:c:V:l:J:h",
+					  long_options)) != -1;) {
 		if (o == 'h') {
 			perf_print_help();
 			*help_out = true;

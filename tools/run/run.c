@@ -163,7 +163,7 @@ int tsr_cmd_run(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "--as-rank") == 0)
 		return run_as_rank(argc, argv);
 	/* '+': what follows PROGRAM is the program's own. */
-	for (int o; !misused && (o = getopt_long(argc, argv, "+:n:p:h", options, NULL)) != -1;) {
+	for (int o; !misused && (o = tool_next_option(argc, argv, "+:n:p:h", options)) != -1;) {
 		switch (o) {
 		case 'n':
 			misused = tool_parse_ranks("run", optarg, &launcher.ranks);

@@ -66,19 +66,18 @@ static bool is_option(const char *word, const char *option, const char **value_o
 /** Takes the option at `*i`, if it is one of the simulation's. 0: it is not; -1: misused. */
 static int take_option(int argc, char **argv, int *i, line_t *line)
 {
-	const char *option = argv[*i];
+	const char *option = argv[*i], *value = NULL;
 	if (strcmp(option, "--figures") == 0) {
 		line->prints = true;
 		return 1;
 	}
 	for (size_t r = 0; r < sizeof refused / sizeof *refused; r++)
-		if (strcmp(option, refused[r]) == 0) {
+		if (is_option(option, refused[r], &value)) {
 			(void)tsr_error(TSR_ERR_CONFIG,
 					"%s: a simulation has none; --machine says what it runs on",
-					option);
+					refused[r]);
 			return -1;
 		}
-	const char *value = NULL;
 	const bool machine = is_option(option, "--machine", &value),
 		   set = is_option(option, "--set", &value);
 	if (!machine && !set)
@@ -98,6 +97,7 @@ static int take_option(int argc, char **argv, int *i, line_t *line)
 
 static bool read_line(int argc, char **argv, line_t *line)
 {
+	const char *unused;
 	for (int i = 1; i < argc; i++) {
 		const int taken = take_option(argc, argv, &i, line);
 		if (taken < 0)
@@ -108,10 +108,9 @@ static bool read_line(int argc, char **argv, line_t *line)
 			(void)tsr_error(TSR_ERR_CONFIG, "too many arguments");
 			return false;
 		}
-		line->has_iterations = line->has_iterations || strncmp(argv[i], "--it", 4) == 0 ||
-				       strncmp(argv[i], "--iterations", 12) == 0;
-		line->has_warmup = line->has_warmup || strcmp(argv[i], "-w") == 0 ||
-				   strncmp(argv[i], "--warmup", 8) == 0;
+		line->has_iterations |= is_option(argv[i], "--iterations", &unused);
+		line->has_warmup |=
+			strncmp(argv[i], "-w", 2) == 0 || is_option(argv[i], "--warmup", &unused);
 		line->tunes = line->tunes || strcmp(argv[i], "--tune") == 0;
 		line->argv[line->argc++] = argv[i];
 	}
