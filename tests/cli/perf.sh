@@ -97,6 +97,12 @@ for row in json.load(open('$json.rate'))['rows']:
 	verdict $? "busbw of ${rate%%:*} is ${rate#*:} of algbw"
 done
 refuses "a size of nothing" 2 '-b is 0: write at least 1 element' tessera perf put -b 0
+for option in -b -e -i; do
+	for size in 18446744073709551615 18446744073709551608 8388608T; do
+		refuses "$option $size, which no machine has" 2 "$option $size is more than any machine has" \
+			tessera perf put $option $size
+	done
+done
 refuses "a sum that there is not" 2 'give -d i32' tessera perf all-reduce -d i64
 prints "what sums move, though" '0 \(ok\)' tessera perf broadcast -d i64 -b 64 -e 64 $few
 try tessera perf all-gather -V 60000 -b 8 -e 8 $few

@@ -121,10 +121,22 @@ static int parse_atomic(const char *text, unsigned *atomics_out)
 					  text);
 }
 
+/** The largest size stands for one that was not given. */
+enum { MOST_SIZE_BITS = 62 };
+static const size_t not_given = SIZE_MAX;
+
 static int parse_size(const char *what, const char *text, size_t *size_out)
 {
-	return tsr_parse_size(what, text, size_out) == TSR_OK ? TOOL_OK
-							      : tool_misuse_last_error("perf");
+	size_t size_bytes = 0;
+
+	if (tsr_parse_size(what, text, &size_bytes) != TSR_OK)
+		return tool_misuse_last_error("perf");
+	if (size_bytes >> MOST_SIZE_BITS != 0)
+		return tool_misuse("perf",
+				   "%s %s is more than any machine has: choose a smaller size",
+				   what, text);
+	*size_out = size_bytes;
+	return TOOL_OK;
 }
 
 static int parse_number(const char *what, const char *text, long low, long high, long *number_out)
@@ -298,9 +310,9 @@ static int check_pairs(perf_options_t *options)
 		return TOOL_OK;
 	if (options->op == PERF_COPY || (!perf_op_moves(options->op) && options->op != PERF_ATOMIC))
 		return tool_misuse("perf", "--pairs is for put, get, load, store and atomic");
-	if (options->max_bytes == SIZE_MAX)
+	if (options->max_bytes == not_given)
 		options->max_bytes = (size_t)4 << 20;
-	if (options->min_bytes == SIZE_MAX)
+	if (options->min_bytes == not_given)
 		options->min_bytes = options->max_bytes;
 	return TOOL_OK;
 }
@@ -319,9 +331,9 @@ static int check_vias(perf_options_t *options)
 		return tool_misuse("perf",
 				   "--via compares messages of two ranks inside one launch: "
 				   "leave --pairs and -l away");
-	if (options->max_bytes == SIZE_MAX)
+	if (options->max_bytes == not_given)
 		options->max_bytes = (size_t)2 << 20;
-	if (options->min_bytes == SIZE_MAX)
+	if (options->min_bytes == not_given)
 		options->min_bytes = 128;
 	if (!options->factor && !options->step_bytes)
 		options->factor = 4;
@@ -375,9 +387,9 @@ static int check_all(perf_options_t *options)
 		misused = check_pairs(options);
 	if (!misused)
 		misused = check_vias(options);
-	if (options->min_bytes == SIZE_MAX)
+	if (options->min_bytes == not_given)
 		options->min_bytes = 8;
-	if (options->max_bytes == SIZE_MAX)
+	if (options->max_bytes == not_given)
 		options->max_bytes =
 			options->op == PERF_MARKED ? (size_t)64 << 10 : (size_t)64 << 20;
 	return misused ? misused : check_sizes(options);
@@ -387,8 +399,8 @@ int perf_options_parse(int argc, char **argv, perf_options_t *options_out, bool 
 {
 	perf_options_t options = {
 		.launcher = {.size = sizeof(tsr_launcher_t), .ranks = 2},
-		.min_bytes = SIZE_MAX, /* none was given */
-		.max_bytes = SIZE_MAX,
+		.min_bytes = not_given,
+		.max_bytes = not_given,
 		.dtype = TSR_F32,
 		.samples = 15,
 		.warmup = 2,
