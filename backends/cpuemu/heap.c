@@ -163,6 +163,12 @@ static tsr_status_t heap_create(tsr_device_t *device, size_t size_bytes,
 	if (tsr_fd_resize(fd, bytes) != 0) {
 		int cause = errno;
 		close(fd);
+		if (cause == EFBIG)
+			return tsr_error(TSR_ERR_SYSTEM,
+					 "giving rank %d's heap %s failed: a heap is a file in "
+					 "memory, and files may have %s at most; raise that limit "
+					 "(ulimit -f unlimited), or set TESSERA_HEAP_SIZE lower",
+					 rank, TSR_SIZE(bytes), TSR_SIZE(tsr_fd_size_limit()));
 		return tsr_error(TSR_ERR_SYSTEM, "giving rank %d's heap %s failed: %s; " SET_LOWER,
 				 rank, TSR_SIZE(bytes), strerror(cause), TSR_SIZE(memory_bytes()));
 	}

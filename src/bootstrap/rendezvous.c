@@ -67,12 +67,25 @@ static tsr_status_t open_door(tsr_boot_t *boot, const tsr_job_t *job)
 			 job->name, tsr_boot_own_name(boot));
 }
 
+/** A limit of file sizes counts for what ranks share too. */
+static tsr_status_t no_room_for_control(void)
+{
+	return tsr_error(TSR_ERR_SYSTEM,
+			 "ranks share files in memory, %s to agree and a heap of TESSERA_HEAP_SIZE "
+			 "each, and files of this process may have %s at most: raise that limit "
+			 "(ulimit -f unlimited)",
+			 TSR_SIZE(sizeof(tsr_control_t)), TSR_SIZE(tsr_fd_size_limit()));
+}
+
 static tsr_status_t make_control(tsr_boot_t *boot)
 {
 	boot->control_fd = tsr_fd_keep(memfd_create("tessera-control", MFD_CLOEXEC));
-	if (boot->control_fd < 0 || tsr_fd_resize(boot->control_fd, sizeof(tsr_control_t)) != 0)
+	if (boot->control_fd < 0 || tsr_fd_resize(boot->control_fd, sizeof(tsr_control_t)) != 0) {
+		if (boot->control_fd >= 0 && errno == EFBIG)
+			return no_room_for_control();
 		return tsr_error(TSR_ERR_SYSTEM, "cannot make the control segment: %s",
 				 tsr_message_fault(errno));
+	}
 	const tsr_status_t status = tsr_control_map(boot->control_fd, &boot->control);
 	if (status != TSR_OK || !boot->several)
 		return status;

@@ -47,6 +47,23 @@ case ${BUILD-} in
 	;;
 esac
 
+# What ranks share are files in memory, for which the limit of file sizes counts too. In blocks of
+# 512 bytes: less than the ranks need to agree; and enough for that, but not for a heap.
+for blocks in 1000 300000; do
+	for command in "tessera run -n 2" "tessera run -n 2 --placement thread" \
+		"tessera run -n 4 --nodes 2" ""; do
+		try sh -c "ulimit -f $blocks; exec $command $BUILD/examples/hello"
+		case $command:$blocks in
+		*thread:1000) wanted="giving rank .*'s heap" ;;
+		*:1000) wanted="to agree and a heap of TESSERA_HEAP_SIZE" ;;
+		*) wanted="giving rank .*'s heap" ;;
+		esac
+		wanted="$wanted.* at most"
+		[ "$code" -eq 1 ] && grep -qE -- "$wanted.*\(ulimit -f unlimited\)" "$TAP_FILES/err"
+		verdict $? "files of $blocks blocks: ${command:-tsr_main alone}" "exit code $code"
+	done
+done
+
 pipe=$TAP_FILES/pipe
 mkfifo "$pipe"
 refuses "a pipe that nobody writes to, as a litmus test" 1 'No data available' \

@@ -1,6 +1,8 @@
 /* Descriptors above the standard ones, and waits that signals do not end. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -87,9 +89,21 @@ ssize_t tsr_fd_write(int fd, const void *bytes, size_t size_bytes)
 	return put;
 }
 
+size_t tsr_fd_size_limit(void)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < SIZE_MAX
+		       ? (size_t)limit.rlim_cur
+		       : SIZE_MAX;
+}
+
 int tsr_fd_resize(int fd, size_t size_bytes)
 {
 	int failed;
+	if (size_bytes > tsr_fd_size_limit()) {
+		errno = EFBIG;
+		return -1;
+	}
 	do
 		failed = ftruncate(fd, (off_t)size_bytes);
 	while (failed != 0 && errno == EINTR);

@@ -45,8 +45,15 @@ int tsr_fd_poll(struct pollfd *entries, size_t count, uint64_t end_ns);
 ssize_t tsr_fd_read(int fd, void *bytes_out, size_t size_bytes);
 ssize_t tsr_fd_write(int fd, const void *bytes, size_t size_bytes);
 
-/** ftruncate() that signals do not interrupt. Returns 0, or -1 with errno. */
+/**
+ * ftruncate() that signals do not interrupt. Returns 0, or -1 with errno: EFBIG
+ * where the file would be larger than tsr_fd_size_limit(), for which the kernel
+ * would end the process by SIGXFSZ. Files in memory count too.
+ */
 int tsr_fd_resize(int fd, size_t size_bytes);
+
+/** The most bytes that a file of this process may have (ulimit -f). */
+size_t tsr_fd_size_limit(void);
 
 /** Sleeps until `end_ns` on the monotonic clock, whatever signals arrive. */
 void tsr_sleep_until(uint64_t end_ns);

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -122,4 +124,23 @@ Test(descriptor, signals_end_no_wait)
 	cr_expect_eq(line, 0, "line %d", line);
 	const int written = in_a_closed_process(write_among_signals);
 	cr_expect_eq(written, 0, "line %d", written);
+}
+
+/** In a process whose files may have 8192 bytes. */
+static int resize_some(void)
+{
+	const struct rlimit limit = {.rlim_cur = 8192, .rlim_max = 8192};
+	const int fd = tsr_fd_keep(memfd_create("test", MFD_CLOEXEC));
+	NEED(fd > 2 && tsr_fd_resize(fd, 1 << 20) == 0);
+	NEED(setrlimit(RLIMIT_FSIZE, &limit) == 0 && tsr_fd_size_limit() == 8192);
+	NEED(tsr_fd_resize(fd, 8192) == 0 && lseek(fd, 0, SEEK_END) == 8192);
+	errno = 0;
+	NEED(tsr_fd_resize(fd, 8193) == -1 && errno == EFBIG);
+	return 0;
+}
+
+Test(descriptor, beyond_the_limit_of_files_is_an_error_and_no_signal)
+{
+	const int line = in_a_closed_process(resize_some);
+	cr_assert_eq(line, 0, "line %d", line);
 }
