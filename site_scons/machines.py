@@ -20,6 +20,7 @@ OTHERWISE = "cpuemu"  # the machine, and the backend, of which nothing is known
 DATED = ("measured", "fitted")
 ORIGINS = DATED + ("data sheet", "assumed", "code", "not known")
 KEYS = {"name", "what", "backend", "devices", "is_default", "figures"}
+WRITTEN = {"schema", "version", "commit"}  # a file that tessera calibrate wrote has these too
 DATE = re.compile(r"20\d\d-\d\d-\d\d")
 
 
@@ -44,7 +45,7 @@ def faults(machines):
     """What is wrong with them, one sentence each."""
     known = figures()
     for name, machine in machines.items():
-        missing, more = sorted(KEYS - machine.keys()), sorted(machine.keys() - KEYS)
+        missing, more = sorted(KEYS - machine.keys()), sorted(machine.keys() - KEYS - WRITTEN)
         if missing or more:
             yield (
                 f"{name}: lacks {', '.join(missing) or 'nothing'}, and has"

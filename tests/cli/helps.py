@@ -29,7 +29,7 @@ TABLES = {
         "--machine h200x2 --shape 64x64x64 --pattern banded,bulk-synchronous", "patterns"
     ),
     "perf": ("put -n 2 -b 8 -e 16 -N 2 -w 0", "rows"),
-    "litmus": (TEST, None),
+    "litmus": (TEST, "tests"),
     "check": (f"--worlds 1-2 --seeds 2 --no-slowdown {BUILD}/examples/hello", "worlds"),
     "info": ("kernels --filter perf_put", "kernels"),
 }
@@ -142,6 +142,42 @@ def same(value, text):
     )
 
 
+def check_head(command, root):
+    """A document begins with what its form is, and with what wrote it."""
+    name = command.split()[0].replace("sim", "bench")
+    build = dict(line.split(None, 1) for line in run("info build").stdout.splitlines()[2:])
+    wanted = {
+        "schema": f"tessera-{name}/1", "version": build["version"], "commit": build["commit"]
+    }
+    head = dict(list(root.items())[:3]) if isinstance(root, dict) else root
+    tap.verdict(head == wanted, f"{command}: what its JSON is", f"wanted {wanted}: {head}")
+
+
+def check_documents(folder):
+    """What else commands write as JSON, each with the member that tells of it."""
+    path, hello = os.path.join(folder, "one"), os.path.join(BUILD, "examples", "hello")
+    product = "gemm-all-scatter -n 1 --shape 16x16x16 --iterations 1 -w 0 --pattern banded"
+    for words, file, schema, member in (
+        (f"bench {product} --dump {path}", ".json", "tessera-bench-dump/1", None),
+        (f"bench {product} --trace {path}", "", "tessera-bench-trace/1", "otherData"),
+        (f"check -n 1 --seeds 1 --no-slowdown --trace {path} {hello}", "",
+         "tessera-check-trace/1", "otherData"),
+        (f"calibrate -n 1 -o {path}", "", "tessera-machine/1", None),
+    ):  # fmt: skip
+        if words.startswith("check") and BUILD.endswith("-tsan"):
+            continue  # explores nothing there
+        done = run(words)
+        try:
+            with open(path + file, encoding="utf-8") as text:
+                told = json.load(text)
+            head = told[member] if member else told
+            good = head["schema"] == schema and head["version"] and head["commit"]
+        except (OSError, ValueError, KeyError) as error:
+            good = None
+            done.stderr += f"{type(error).__name__}: {error}"
+        tap.verdict(done.returncode == 0 and good, f"{schema}: what it is", done.stderr)
+
+
 def check_table(command, words, member, folder):
     """CSV has the rows of JSON, with all plain members of theirs."""
     files = [os.path.join(folder, "table." + suffix) for suffix in ("json", "csv")]
@@ -157,7 +193,8 @@ def check_table(command, words, member, folder):
     except (OSError, ValueError) as error:
         tap.verdict(False, f"{command}: CSV and JSON", f"{error}\n{done.stdout}{done.stderr}")
         return
-    rows = root[member] if member else root
+    check_head(command, root)
+    rows = root[member]
     plain = [
         (value, line.get(key))
         for row, line in zip(rows, table)
@@ -179,6 +216,7 @@ def main():
             if command == "check" and BUILD.endswith("-tsan"):
                 continue  # explores nothing there
             check_table(command, words, member, folder)
+        check_documents(folder)
         for command, (words, _) in TABLES.items():
             if command in ("check", "info"):
                 continue

@@ -99,8 +99,8 @@ done
 refuses "a size of nothing" 2 '-b is 0: write at least 1 element' tessera perf put -b 0
 for option in -b -e -i; do
 	for size in 18446744073709551615 18446744073709551608 8388608T; do
-		refuses "$option $size, which no machine has" 2 "$option $size is more than any machine has" \
-			tessera perf put $option $size
+		refuses "$option $size, which no machine has" 2 \
+			"$option $size is more than any machine has" tessera perf put $option $size
 	done
 done
 refuses "a sum that there is not" 2 'give -d i32' tessera perf all-reduce -d i64

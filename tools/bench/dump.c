@@ -12,6 +12,7 @@
 #include "kernels/host/inputs.h"
 #include "kernels/host/matrices.h"
 #include "tools/bench/bench.h"
+#include "tools/document.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "the dump is little-endian, and writes arrays as they are in memory");
@@ -157,7 +158,9 @@ static tsr_status_t write_manifest(const bench_options_t *options)
 		return tsr_error(TSR_ERR_NO_MEMORY,
 				 "the host has no memory for the dump's manifest; free some");
 	errno = 0;
-	int failed = json_dump_file(root, path, JSON_INDENT(2));
+	json_t *document = json_document("tessera-bench-dump/1", root);
+	int failed = json_dump_file(document, path, JSON_INDENT(2));
+	json_decref(document);
 	json_decref(root);
 	if (failed)
 		return tsr_error(TSR_ERR_SYSTEM, "--dump: '%s' cannot be written: %s", path,

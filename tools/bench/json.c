@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "tools/bench/bench.h"
+#include "tools/document.h"
 #include "tools/json_rows.h"
 
 static json_t *times_json(const bench_times_t *times)
@@ -189,12 +190,14 @@ tsr_status_t bench_write_json(const tsr_world_t *world, const bench_options_t *o
 				 "the host has no memory for the results as JSON; free some");
 	}
 	set_params(root, options->workload, &options->config, true);
+	json_t *document = json_document("tessera-bench/1", root);
 	errno = 0;
 	const char *bad = NULL, *file = NULL;
-	if (options->json && json_rows_dump_file(root, file = options->json, 0) != 0)
+	if (options->json && json_rows_dump_file(document, file = options->json, 0) != 0)
 		bad = "--json";
 	else if (options->csv && csv_rows_dump_file(root, "patterns", file = options->csv) != 0)
 		bad = "--csv";
+	json_decref(document);
 	json_decref(root);
 	if (bad)
 		return tsr_error(TSR_ERR_SYSTEM, "%s: '%s' cannot be written: %s", bad, file,

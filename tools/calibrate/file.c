@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "tools/calibrate/calibrate.h"
+#include "tools/document.h"
 
 static void date_of_today(char text[16])
 {
@@ -69,7 +70,9 @@ static json_t *head_of(const calibration_t *c, const char *name)
 		if (value)
 			(void)json_object_set(head, kept[i], value);
 	}
-	return head;
+	json_t *document = json_document("tessera-machine/1", head);
+	json_decref(head);
+	return document;
 }
 
 static void print_head(FILE *file, const calibration_t *c, const char *name)

@@ -11,6 +11,7 @@
 #include "tools/check/check.h"
 #include "tools/check/finding_json.h"
 #include "tools/check/finding_text.h"
+#include "tools/document.h"
 #include "tools/json_rows.h"
 
 /** As many as have a rank. */
@@ -437,8 +438,10 @@ tsr_status_t check_write_json(const check_result_t *result, const char *path)
 	if (root == NULL)
 		return tsr_error(TSR_ERR_NO_MEMORY,
 				 "the host has no memory for the findings as JSON; free some");
+	json_t *document = json_document("tessera-check/1", root);
 	errno = 0;
-	const int failed = json_dump_file(root, path, JSON_INDENT(2));
+	const int failed = json_dump_file(document, path, JSON_INDENT(2));
+	json_decref(document);
 	json_decref(root);
 	if (failed)
 		return tsr_error(TSR_ERR_SYSTEM, "--json: '%s' cannot be written: %s", path,

@@ -9,6 +9,7 @@
 
 #include "tessera/program.h"
 #include "tools/check/check.h"
+#include "tools/document.h"
 
 struct check_trace {
 	FILE *file;
@@ -37,7 +38,13 @@ tsr_status_t check_trace_open(const char *path, check_trace_t **trace_out)
 		return tsr_error(TSR_ERR_SYSTEM, "--trace: '%s' cannot be written: %s", path,
 				 strerror(cause));
 	}
-	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", trace->file);
+	json_t *nothing = json_object(),
+	       *document = json_document("tessera-check-trace/1", nothing);
+	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":", trace->file);
+	(void)json_dumpf(document, trace->file, JSON_COMPACT);
+	fputs(",\"traceEvents\":[", trace->file);
+	json_decref(document);
+	json_decref(nothing);
 	*trace_out = trace;
 	return TSR_OK;
 }

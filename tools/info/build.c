@@ -4,6 +4,7 @@
 #include "src/base/settings/options.h"
 #include "tessera/version.h"
 #include "tools/cc/toolkit.h"
+#include "tools/document.h"
 #include "tools/info/info.h"
 
 #if defined(__clang__)

@@ -7,6 +7,7 @@
 #include "tessera/program.h"
 #include "tessera/version.h"
 #include "tools/commands.h"
+#include "tools/document.h"
 #include "tools/info/info.h"
 #include "tools/json_rows.h"
 #include "tools/usage.h"
@@ -129,11 +130,13 @@ static int write_files(const job_t *job)
 		(void)json_object_set(all, section->name, section->found);
 		last = section->found;
 	}
+	json_t *document = json_document("tessera-info/1", all);
 	errno = 0;
-	if (job->json && json_rows_dump_file(all, path_of(job->json), 0) != 0)
+	if (job->json && json_rows_dump_file(document, path_of(job->json), 0) != 0)
 		code = fail_to_write("--json", job->json);
 	if (!code && job->csv && csv_rows_dump_file(last, NULL, path_of(job->csv)) != 0)
 		code = fail_to_write("--csv", job->csv);
+	json_decref(document);
 	json_decref(all);
 	return code;
 }

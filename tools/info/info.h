@@ -28,7 +28,4 @@ void info_print_settings(const json_t *rows);
 /** A member as text; "" where it is not there. */
 const char *info_text(const json_t *row, const char *key);
 
-/** What was built, from which commit: commit.c, which the build compiles with their values. */
-extern const char tsr_build_commit[], tsr_build_name[];
-
 #endif

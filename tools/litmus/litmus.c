@@ -11,6 +11,7 @@
 #include "model/memory/why/why.h"
 #include "tessera/program.h"
 #include "tools/commands.h"
+#include "tools/document.h"
 #include "tools/usage.h"
 
 typedef struct suite {
@@ -211,13 +212,17 @@ static void show_batch(suite_t *suite)
 static bool write_files(const suite_t *suite)
 {
 	const suite_options_t *options = suite->options;
+	json_t *tests = json_pack("{s:O?}", "tests", suite->json);
+	json_t *document = json_document("tessera-litmus/1", tests);
 	const char *bad = NULL;
 
 	errno = 0;
-	if (options->json && json_dump_file(suite->json, options->json, JSON_INDENT(1)) != 0)
+	if (options->json && json_dump_file(document, options->json, JSON_INDENT(1)) != 0)
 		bad = options->json;
 	else if (options->csv && csv_rows_dump_file(suite->json, NULL, options->csv) != 0)
 		bad = options->csv;
+	json_decref(document);
+	json_decref(tests);
 	if (bad)
 		fprintf(stderr, "tessera litmus: cannot write '%s': %s\n", bad, strerror(errno));
 	return !bad;

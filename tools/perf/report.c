@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/document.h"
 #include "tools/json_rows.h"
 #include "tools/perf/perf.h"
 
@@ -298,11 +299,13 @@ static tsr_status_t write_files(perf_report_t *report)
 {
 	const char *json = report->options->json, *csv = report->options->csv, *bad = NULL;
 
+	json_t *document = json_document("tessera-perf/1", report->json);
 	errno = 0;
-	if (json && json_rows_dump_file(report->json, json, JSON_REAL_PRECISION(9)) != 0)
+	if (json && json_rows_dump_file(document, json, JSON_REAL_PRECISION(9)) != 0)
 		bad = json;
 	else if (csv && csv_rows_dump_file(report->json, "rows", csv) != 0)
 		bad = csv;
+	json_decref(document);
 	json_decref(report->json);
 	report->json = NULL;
 	if (bad)

@@ -99,7 +99,7 @@ prints "JSON" '' tessera litmus "$test" --json "$TAP_FILES/mp.json"
 python3 - "$TAP_FILES/mp.json" <<'CHECK'
 import json
 import sys
-[found] = json.load(open(sys.argv[1], encoding="ascii"))
+[found] = json.load(open(sys.argv[1], encoding="ascii"))["tests"]
 wanted = {
     "name": "MP", "on": "axioms", "observation": "Never", "positive": 0, "negative": 2, "races": [],
     "outcomes": ["1:r0=0; 1:r1=0;", "1:r0=1; 1:r1=1;"], "counts": [1, 1]

@@ -111,7 +111,7 @@ def judge(folder, tests):
     )
     verdict(done.returncode == 0 and not done.stderr, "the variants are read", done.stderr[:500])
     with open(report, encoding="ascii") as file:
-        return json.load(file)
+        return json.load(file)["tests"]
 
 
 def differences(tests, renamings, found):

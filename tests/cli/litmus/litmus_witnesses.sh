@@ -68,7 +68,7 @@ prints "a histogram" '^Observation SB.sc.diffGPU-ss Never 0 3000$' \
 python3 - "$TAP_FILES/sb.json" <<'CHECK'
 import json
 import sys
-[found] = json.load(open(sys.argv[1], encoding="ascii"))
+[found] = json.load(open(sys.argv[1], encoding="ascii"))["tests"]
 # which of them a run shows is chance
 orders = {"0:r0=0; 1:r0=1;", "0:r0=1; 1:r0=0;", "0:r0=1; 1:r0=1;"}
 sys.exit(
@@ -113,7 +113,7 @@ seen "a row for each test" \
 python3 - "$TAP_FILES/cpuemu.json" "$tests" <<'CHECK'
 import json
 import sys
-found = json.load(open(sys.argv[1], encoding="ascii"))
+found = json.load(open(sys.argv[1], encoding="ascii"))["tests"]
 sys.exit(found["runs"] != 500 or len(found["tests"]) <= int(sys.argv[2]))
 CHECK
 verdict $? "and the counts as JSON, of relaxed tests too"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tools/bench/bench.h"
+#include "tools/document.h"
 
 /** The file that is written, and the signals that waits look for. */
 typedef struct trace {
@@ -263,8 +264,10 @@ static void put_file(trace_t *t, const bench_caption_t *caption)
 			  "pattern", caption->pattern, "problem", caption->problem, "backend",
 			  caption->backend, "clock_error_us", (double)left.clock_error_ns * 1e-3,
 			  "events_lost", (json_int_t)left.events);
-	if (about)
-		head = json_dumps(about, JSON_COMPACT);
+	json_t *document = json_document("tessera-bench-trace/1", about);
+	if (document)
+		head = json_dumps(document, JSON_COMPACT);
+	json_decref(document);
 	if (!head || fprintf(t->file,
 			     "{\"displayTimeUnit\": \"ns\", \"otherData\": %s,\n"
 			     "\"traceEvents\": [",

@@ -1,5 +1,0 @@
-/* The commit and the build that this command is of. Apart, as each commit compiles it anew. */
-#include "tools/info/info.h"
-
-const char tsr_build_commit[] = TSR_BUILD_COMMIT;
-const char tsr_build_name[] = TSR_BUILD_NAME;
