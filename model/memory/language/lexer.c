@@ -147,7 +147,7 @@ static bool lex_number(lexer_t *lexer, token_t *token)
 
 bool lexer_next(lexer_t *lexer, token_t *token_out)
 {
-	static const char *const marks[] = {"/\\", "\\/", "!=", "<>", "==", NULL};
+	static const char *const marks[] = {"/\\", "\\/", "!=", "<>", "==", "=>", NULL};
 
 	if (!skip_blanks(lexer))
 		return false;
@@ -159,15 +159,16 @@ bool lexer_next(lexer_t *lexer, token_t *token_out)
 		token.kind = TOKEN_NUMBER;
 		if (!lex_number(lexer, &token))
 			return false;
-	} else if (is_name_char((char)c)) {
+	} else if (is_name_char((char)c) || (c == '%' && is_name_char(lexer->at[1]))) {
 		token.kind = TOKEN_NAME;
+		lexer->at += c == '%';
 		while (is_name_char(*lexer->at))
 			lexer->at++;
 	} else {
 		int length = 0;
 		for (int i = 0; marks[i] && length == 0; i++)
 			length = strncmp(lexer->at, marks[i], 2) == 0 ? 2 : 0;
-		if (length == 0 && !strchr("{}()[]|;:,=~+\"", c)) {
+		if (length == 0 && !strchr("{}()[]|;:,=~+&*\"", c)) {
 			if (isprint(c))
 				return lexer_fail(lexer, &token,
 						  "'%c' has no meaning in a litmus test", c);

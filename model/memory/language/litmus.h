@@ -17,7 +17,8 @@
  *
  *   LISA MP                                     name, then optional lines: "a
  *     sentence", Key=value
- *   { x=0; 0:r3=7; }                            what is not zero at first
+ *   { x=0; 0:r3=7; int *p=&x; int a[2]={1,2}; } what is not zero at first; with
+ *     types, if all numbers fit them, and arrays, whose elements are a[0], a[1]
  *    P0               | P1                ;     threads, in any order
  *    w[na,wi] x 1     | r[acq,agent] r0 y ;
  *    w[rel,agent] y 1 | mov r9 (eq r0 0)  ;
@@ -29,7 +30,8 @@
  *     question names
  *   filter (1:r0=1)                             optional: executions that do
  *     not satisfy it are left out
- *   exists (1:r0=1 /\ 1:r1=0)                   or ~exists, or forall
+ *   exists (1:r0=1 /\ 1:r1=0)                   or ~exists, or forall; /\ binds
+ *     closer than \/, and => closer than both, as herd has it
  *
  *   r[order,scope] REG ADDRESS                  na rlx acq sc
  *     ADDRESS: location, register, or either + register or number
@@ -47,7 +49,8 @@
  *                                                                         without
  *                                                                         its
  *                                                                         release
- *   f[order,scope]                              acq rel acqrel sc
+ *   f[order,scope]                              acq rel acqrel sc; behind it
+ *     may stand two sets of labels, ({L},{M}), which the model does not look at
  *   mov REG VALUE                               VALUE: operand, location or (F
  *     a b), F: add xor and or eq neq min max
  *   b[] REG LABEL, b[] LABEL, LABEL:            jumps where REG is not zero
@@ -67,6 +70,8 @@ enum {
 	LITMUS_MAX_INSTRUCTIONS = 48, /* of one thread */
 	LITMUS_MAX_REGISTERS = 32,    /* of one thread */
 	LITMUS_MAX_LOCATIONS = 16,
+	LITMUS_MAX_NAMED = 32,   /* registers with names, of all threads */
+	LITMUS_NAMED = 10000000, /* the number of the first of these */
 	LITMUS_MAX_OBSERVED = 64,
 	LITMUS_MAX_TERMS = 256, /* of the question and the filter together */
 	LITMUS_MAX_KEYS = 16,
@@ -159,7 +164,8 @@ static inline bool litmus_is_ordered(const litmus_instruction_t *i)
 typedef struct litmus_thread {
 	int count, registers;
 	litmus_instruction_t code[LITMUS_MAX_INSTRUCTIONS];
-	int names[LITMUS_MAX_REGISTERS]; /* 90 for r90 */
+	/* 90 for r90; LITMUS_NAMED + i for name_of[i] */
+	int names[LITMUS_MAX_REGISTERS];
 	int64_t initial[LITMUS_MAX_REGISTERS];
 	/* of each scope, which of its instances the thread is in: equal numbers, same instance */
 	int instance[LITMUS_SCOPES];
@@ -205,7 +211,9 @@ typedef struct litmus_test {
 
 	int threads, locations;
 	litmus_thread_t thread[LITMUS_MAX_THREADS];
-	char location[LITMUS_MAX_LOCATIONS][LITMUS_MAX_NAME];
+	char location[LITMUS_MAX_LOCATIONS][LITMUS_MAX_NAME]; /* "a[1]": of an array */
+	int named;
+	char name_of[LITMUS_MAX_NAMED][LITMUS_MAX_NAME]; /* "%a" */
 	int64_t initial[LITMUS_MAX_LOCATIONS];
 
 	/* registers by thread and number, then locations by name: herd's order */

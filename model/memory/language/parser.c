@@ -47,6 +47,10 @@ bool parser_at_register(const parser_t *parser, int *number_out)
 	const token_t *token = &parser->token;
 	int number = 0;
 
+	if (token->kind == TOKEN_NAME && token->text[0] == '%') {
+		*number_out = LITMUS_NAMED;
+		return true;
+	}
 	if (token->kind != TOKEN_NAME || token->text[0] != 'r' || token->length < 2 ||
 	    token->length > 7)
 		return false;
@@ -59,6 +63,24 @@ bool parser_at_register(const parser_t *parser, int *number_out)
 	return true;
 }
 
+/** The number of a register with a name, such as %a: LITMUS_NAMED and above. */
+static bool number_of_named(parser_t *parser, int *number_out)
+{
+	litmus_test_t *test = parser->test;
+	int i = 0;
+
+	while (i < test->named && !parser_at(parser, test->name_of[i]))
+		i++;
+	if (i == LITMUS_MAX_NAMED)
+		return parser_fail(parser, "a test may use at most %d registers with names",
+				   LITMUS_MAX_NAMED);
+	if (i == test->named && !token_copy(&parser->token, test->name_of[i], LITMUS_MAX_NAME))
+		return parser_fail(parser, "a name has at most %d letters", LITMUS_MAX_NAME - 1);
+	test->named += i == test->named;
+	*number_out = LITMUS_NAMED + i;
+	return true;
+}
+
 bool parser_register(parser_t *parser, int thread, int *index_out)
 {
 	litmus_thread_t *t = &parser->test->thread[thread];
@@ -67,6 +89,8 @@ bool parser_register(parser_t *parser, int thread, int *index_out)
 	if (!parser_at_register(parser, &number))
 		return parser_fail(parser, "expected a register, such as r0, not '%.*s'",
 				   parser->token.length, parser->token.text);
+	if (number == LITMUS_NAMED && !number_of_named(parser, &number))
+		return false;
 	while (i < t->registers && t->names[i] != number)
 		i++;
 	if (i == LITMUS_MAX_REGISTERS)
@@ -80,11 +104,47 @@ bool parser_register(parser_t *parser, int thread, int *index_out)
 	return parser_take(parser);
 }
 
+/** The array that the next token names, or -1. */
+int parser_at_array(const parser_t *parser)
+{
+	for (int i = 0; i < parser->arrays; i++)
+		if (parser->token.length == parser->array[i].name.length &&
+		    memcmp(parser->token.text, parser->array[i].name.text,
+			   (size_t)parser->token.length) == 0)
+			return i;
+	return -1;
+}
+
+/** An element, such as a[1]; the array alone is its first one. */
+static bool read_element(parser_t *parser, int array, int *index_out)
+{
+	const int count = parser->array[array].count;
+	int64_t element = 0;
+
+	if (!parser_take(parser))
+		return false;
+	if (parser_at(parser, "[")) {
+		if (!parser_take(parser))
+			return false;
+		element = parser->token.number;
+		if (parser->token.kind != TOKEN_NUMBER || element < 0 || element >= count)
+			return parser_fail(parser, "expected an element of the array, 0 to %d",
+					   count - 1);
+		if (!parser_take(parser) || !parser_expect(parser, "]", "an element's number"))
+			return false;
+	}
+	*index_out = parser->array[array].first + (int)element;
+	return true;
+}
+
 bool parser_location(parser_t *parser, int *index_out)
 {
 	litmus_test_t *test = parser->test;
+	const int array = parser_at_array(parser);
 	int unused, i = 0;
 
+	if (array >= 0)
+		return read_element(parser, array, index_out);
 	if (parser->token.kind != TOKEN_NAME || parser_at_register(parser, &unused))
 		return parser_fail(parser, "expected a location, such as x, not '%.*s'",
 				   parser->token.length, parser->token.text);
@@ -100,7 +160,13 @@ bool parser_location(parser_t *parser, int *index_out)
 		test->locations++;
 	}
 	*index_out = i;
-	return parser_take(parser);
+	if (!parser_take(parser))
+		return false;
+	return !parser_at(parser, "[") ||
+	       parser_fail(parser,
+			   "%s is no array: the initial state declares arrays, such as int "
+			   "x[2]",
+			   test->location[i]);
 }
 
 bool parser_thread(parser_t *parser, int *thread_out)
@@ -213,53 +279,11 @@ static bool read_name(parser_t *parser)
 	return parser_take(parser);
 }
 
-/** A number, or a location for its address. */
-static bool read_initial_value(parser_t *parser, int64_t *number_out)
-{
-	int location;
-
-	if (parser->token.kind == TOKEN_NUMBER) {
-		*number_out = parser->token.number;
-		return parser_take(parser);
-	}
-	if (!parser_location(parser, &location))
-		return false;
-	*number_out = LITMUS_ADDRESS(location);
-	return true;
-}
-
-/** After '{'. Nobody knows yet how many threads there are: the table comes later, and checks it. */
-static bool read_initial_state(parser_t *parser)
-{
-	litmus_test_t *test = parser->test;
-
-	test->threads = LITMUS_MAX_THREADS;
-	while (!parser_at(parser, "}")) {
-		litmus_observed_t what;
-		int64_t number = 0;
-		if (parser_at(parser, ";")) {
-			if (!parser_take(parser))
-				return false;
-			continue;
-		}
-		if (!parser_observed(parser, &what))
-			return false;
-		if (parser_at(parser, "=") &&
-		    (!parser_take(parser) || !read_initial_value(parser, &number)))
-			return false;
-		*(what.thread < 0 ? &test->initial[what.index]
-				  : &test->thread[what.thread].initial[what.index]) = number;
-		if (!parser_at(parser, "}") && !parser_expect(parser, ";", "an initial value"))
-			return false;
-	}
-	return parser_take(parser);
-}
-
 static bool read_test(parser_t *parser)
 {
 	return parser_take(parser) && read_name(parser) && read_info(parser) &&
-	       read_initial_state(parser) && parser_threads(parser) && parser_scopes(parser) &&
-	       parser_question(parser);
+	       parser_state(parser) && parser_threads(parser) && parser_scopes(parser) &&
+	       parser_question(parser) && parser_types_hold(parser);
 }
 
 tsr_status_t litmus_parse(const char *source, const char *text, litmus_test_t *test_out)

@@ -1,6 +1,7 @@
 /*
- * What the parts of the parser share: parser.c reads the frame, parser_code.c
- * the threads, parser_question.c what is asked of them.
+ * What the parts of the parser share: parser.c reads the frame, parser_state.c
+ * the initial state, parser_code.c the threads, parser_question.c what is asked
+ * of them.
  */
 #ifndef MODEL_MEMORY_LANGUAGE_PARSER_H
 #define MODEL_MEMORY_LANGUAGE_PARSER_H
@@ -19,6 +20,13 @@ typedef struct parser {
 		token_t name;
 		int target;
 	} labels[LITMUS_MAX_THREADS][LITMUS_MAX_INSTRUCTIONS];
+	int arrays; /* of the initial state */
+	struct {
+		token_t name;
+		int first, count; /* its elements are the locations from `first` on */
+	} array[LITMUS_MAX_LOCATIONS];
+	int type; /* the narrowest type of integers that stands there, at `typed`; -1: none */
+	token_t typed;
 	/* the label that a branch names */
 	token_t wanted[LITMUS_MAX_THREADS][LITMUS_MAX_INSTRUCTIONS];
 } parser_t;
@@ -46,6 +54,15 @@ bool parser_thread(parser_t *parser, int *thread_out);
 /** "1:r0", "x" or "[x]". The thread must be one of the test. */
 bool parser_observed(parser_t *parser, litmus_observed_t *observed_out);
 
+/** The array that the next token names, or -1. */
+int parser_at_array(const parser_t *parser);
+
+/** A type behind what it is the type of; there may be none. */
+bool parser_type(parser_t *parser);
+
+bool parser_state(parser_t *parser); /* the initial state, behind '{' */
+/* Whether 64 bits with a sign are as good as the types that stand there; asked at the end. */
+bool parser_types_hold(parser_t *parser);
 bool parser_threads(parser_t *parser); /* the table, from its row of names to its last ';' */
 bool parser_scopes(parser_t *parser);  /* "scopes:" and the tree */
 /* locations, filter and the question, to the end of the text */

@@ -150,6 +150,8 @@ static bool read_operand(parser_t *parser, int thread, unsigned kinds,
 	}
 	if (parser_at_register(parser, &number))
 		return parser_register(parser, thread, &operand_out->reg);
+	if (parser_at(parser, "&") && (kinds & LOCATIONS) && !parser_take(parser))
+		return false;
 	if (parser->token.kind != TOKEN_NAME || !(kinds & LOCATIONS))
 		return parser_fail(parser, "expected a register%s%s, not '%.*s'",
 				   kinds & LOCATIONS ? " or a location" : "",
@@ -179,11 +181,16 @@ static bool read_value(parser_t *parser, int thread, unsigned kinds, litmus_valu
 
 static bool read_address(parser_t *parser, int thread, litmus_value_t *address_out)
 {
+	const bool array = parser_at_array(parser) >= 0;
+
 	address_out->b.reg = -1;
 	if (!read_operand(parser, thread, LOCATIONS, &address_out->a))
 		return false;
 	if (!parser_at(parser, "+"))
 		return true;
+	if (array)
+		return parser_fail(parser, "how far apart the elements of an array are is not "
+					   "known: name one, such as a[1]");
 	address_out->function = LITMUS_ADD;
 	return parser_take(parser) && read_operand(parser, thread, NUMBERS, &address_out->b);
 }
@@ -201,6 +208,35 @@ static bool read_branch(parser_t *parser, int thread, litmus_instruction_t *in)
 				   parser->token.text);
 	parser->wanted[thread][parser->test->thread[thread].count] = parser->token;
 	return parser_take(parser);
+}
+
+/** "{L,M}" behind a fence: labels. */
+static bool read_labels(parser_t *parser)
+{
+	if (!parser_expect(parser, "{", "a fence's '(' or ','"))
+		return false;
+	do {
+		if (parser->token.kind != TOKEN_NAME)
+			return parser_fail(parser, "expected a label, not '%.*s'",
+					   parser->token.length, parser->token.text);
+		if (!parser_take(parser))
+			return false;
+	} while (parser_at(parser, ",") ? parser_take(parser) : false);
+	return parser_expect(parser, "}", "a set of labels");
+}
+
+/**
+ * "({L},{M})", which may be left out: a model may say that a fence orders these
+ * accesses alone. Ours does not ask, so that it orders all, as herd does with a
+ * model that does not.
+ */
+static bool read_fence_sets(parser_t *parser)
+{
+	if (!parser_at(parser, "("))
+		return true;
+	return parser_take(parser) && read_labels(parser) &&
+	       parser_expect(parser, ",", "a set of labels") && read_labels(parser) &&
+	       parser_expect(parser, ")", "two sets of labels");
 }
 
 /** What follows the word and its brackets. */
@@ -230,7 +266,7 @@ static bool read_operands(parser_t *parser, int t, litmus_instruction_t *in)
 	case LITMUS_BRANCH:
 		return read_branch(parser, t, in);
 	case LITMUS_FENCE:
-		break;
+		return read_fence_sets(parser);
 	}
 	return true;
 }

@@ -34,6 +34,11 @@ static bool add_term(parser_t *parser, litmus_term_t term, int *index_out)
 	return true;
 }
 
+static bool negate(parser_t *parser, int *index)
+{
+	return add_term(parser, (litmus_term_t){.connective = LITMUS_NOT, .left = *index}, index);
+}
+
 /** "1:r0=1", "x!=2", "[x]=[y]", "0:r0=1:r0", "1:r0=x" (an address). */
 static bool read_comparison(parser_t *parser, int *index_out)
 {
@@ -48,11 +53,17 @@ static bool read_comparison(parser_t *parser, int *index_out)
 	if (!parser_take(parser))
 		return false;
 	bool brackets = parser_at(parser, "[");
+	const bool address = parser_at(parser, "&");
+	if (parser_at(parser, "{"))
+		return parser_fail(parser, "arrays are not compared as a whole: compare their "
+					   "elements, such as a[0]=1");
+	if (address && !parser_take(parser))
+		return false;
 	lexer_t ahead = parser->lexer;
 	token_t after;
 	if (!lexer_next(&ahead, &after))
 		return false;
-	if (parser->token.kind == TOKEN_NUMBER && !token_is(&after, ":")) {
+	if (parser->token.kind == TOKEN_NUMBER && !address && !token_is(&after, ":")) {
 		term.number = parser->token.number;
 		if (!parser_take(parser))
 			return false;
@@ -69,9 +80,7 @@ static bool read_comparison(parser_t *parser, int *index_out)
 	}
 	if (!add_term(parser, term, index_out))
 		return false;
-	return !differs ||
-	       add_term(parser, (litmus_term_t){.connective = LITMUS_NOT, .left = *index_out},
-			index_out);
+	return !differs || negate(parser, index_out);
 }
 
 enum { DEEPEST = 64 };
@@ -83,18 +92,38 @@ static bool read_factor(parser_t *parser, int depth, int *index_out)
 	if (depth == DEEPEST)
 		return parser_fail(parser, "a question may nest at most %d deep", DEEPEST);
 	if (parser_at(parser, "~") || parser_at(parser, "not")) {
-		int inner;
-		return parser_take(parser) && read_factor(parser, depth + 1, &inner) &&
-		       add_term(parser, (litmus_term_t){.connective = LITMUS_NOT, .left = inner},
-				index_out);
+		return parser_take(parser) && read_factor(parser, depth + 1, index_out) &&
+		       negate(parser, index_out);
 	}
 	if (parser_at(parser, "("))
 		return parser_take(parser) && read_either(parser, depth + 1, index_out) &&
 		       parser_expect(parser, ")", "a term");
-	if (parser_at(parser, "true"))
+	const bool not_true = parser_at(parser, "false");
+	if (parser_at(parser, "true") || not_true)
 		return parser_take(parser) &&
-		       add_term(parser, (litmus_term_t){.connective = LITMUS_TRUE}, index_out);
+		       add_term(parser, (litmus_term_t){.connective = LITMUS_TRUE}, index_out) &&
+		       (!not_true || negate(parser, index_out));
+	if (parser_at(parser, "fault"))
+		return parser_fail(parser, "faults are not known: a test shows registers and "
+					   "locations");
 	return read_comparison(parser, index_out);
+}
+
+/** Factors joined by =>, which binds to the right, and closer than the others, as in herd. */
+static bool read_implied(parser_t *parser, int depth, int *index_out)
+{
+	litmus_term_t term = {.connective = LITMUS_EITHER};
+
+	if (depth == DEEPEST)
+		return parser_fail(parser, "a question may nest at most %d deep", DEEPEST);
+	if (!read_factor(parser, depth, index_out))
+		return false;
+	if (!parser_at(parser, "=>"))
+		return true;
+	if (!parser_take(parser) || !negate(parser, index_out))
+		return false;
+	term.left = *index_out;
+	return read_implied(parser, depth + 1, &term.right) && add_term(parser, term, index_out);
 }
 
 /** Factors joined by /\, or those joined by \/: the former bind closer. */
@@ -103,13 +132,13 @@ static bool read_joined(parser_t *parser, int depth, litmus_connective_t connect
 	litmus_term_t term = {.connective = connective};
 	bool both = connective == LITMUS_BOTH;
 
-	if (!(both ? read_factor(parser, depth, &term.left)
+	if (!(both ? read_implied(parser, depth, &term.left)
 		   : read_joined(parser, depth, LITMUS_BOTH, &term.left)))
 		return false;
 	while (parser_at(parser, both ? "/\\" : "\\/")) {
 		if (!parser_take(parser))
 			return false;
-		if (!(both ? read_factor(parser, depth, &term.right)
+		if (!(both ? read_implied(parser, depth, &term.right)
 			   : read_joined(parser, depth, LITMUS_BOTH, &term.right)))
 			return false;
 		if (!add_term(parser, term, &term.left))
@@ -149,7 +178,8 @@ static bool read_locations(parser_t *parser)
 		return false;
 	while (!parser_at(parser, "]")) {
 		litmus_observed_t what;
-		if (!parser_observed(parser, &what) || !observe(parser, what, &unused))
+		if (!parser_observed(parser, &what) || !observe(parser, what, &unused) ||
+		    !parser_type(parser))
 			return false;
 		if (!parser_at(parser, "]") &&
 		    !parser_expect(parser, ";", "a register or location"))

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "model/memory/language/litmus.h"
 
@@ -42,14 +43,28 @@ static void put_number(writer_t *writer, const litmus_test_t *test, int64_t numb
 		put(writer, "%" PRId64, number);
 }
 
+static void put_register(writer_t *writer, const litmus_test_t *test, int thread, int index)
+{
+	const int number = test->thread[thread].names[index];
+
+	if (number >= LITMUS_NAMED)
+		put(writer, "%s", test->name_of[number - LITMUS_NAMED]);
+	else
+		put(writer, "r%d", number);
+}
+
 static void put_observed(writer_t *writer, const litmus_test_t *test, int i)
 {
 	litmus_observed_t what = test->observed[i];
 
-	if (what.thread < 0)
+	if (what.thread >= 0) {
+		put(writer, "%d:", what.thread);
+		put_register(writer, test, what.thread, what.index);
+	} else if (strchr(test->location[what.index], '[')) {
+		put(writer, "%s", test->location[what.index]);
+	} else {
 		put(writer, "[%s]", test->location[what.index]);
-	else
-		put(writer, "%d:r%d", what.thread, test->thread[what.thread].names[what.index]);
+	}
 }
 
 /**
@@ -94,7 +109,7 @@ static void put_operand(writer_t *writer, const litmus_test_t *test, int thread,
 			litmus_operand_t operand)
 {
 	if (operand.reg >= 0)
-		put(writer, "r%d", test->thread[thread].names[operand.reg]);
+		put_register(writer, test, thread, operand.reg);
 	else
 		put_number(writer, test, operand.number);
 }
@@ -130,7 +145,6 @@ static void put_instruction(writer_t *writer, const litmus_test_t *test, int thr
 			    const litmus_instruction_t *in)
 {
 	static const char *const words[] = {"r", "w", "rmw", "cas", "f", "mov", "b"};
-	const int *names = test->thread[thread].names;
 
 	put(writer, "%s", words[in->op]);
 	if (in->op == LITMUS_CAS)
@@ -141,8 +155,10 @@ static void put_instruction(writer_t *writer, const litmus_test_t *test, int thr
 	else if (in->op != LITMUS_MOV)
 		put(writer, "[%s,%s]", litmus_order_name(in->order), litmus_scope_name(in->scope));
 	if (in->op == LITMUS_LOAD || in->op == LITMUS_RMW || in->op == LITMUS_CAS ||
-	    in->op == LITMUS_MOV)
-		put(writer, " r%d", names[in->reg]);
+	    in->op == LITMUS_MOV) {
+		put(writer, " ");
+		put_register(writer, test, thread, in->reg);
+	}
 	if (in->op == LITMUS_CAS) {
 		put(writer, " ");
 		put_operand(writer, test, thread, in->expected);

@@ -286,7 +286,7 @@ Test(litmus, a_malformed_frame_is_refused_where_it_is)
 /** The whole test with a few bytes replaced, doubled or removed: the round says which. */
 static void mutate(uint64_t round, char *text)
 {
-	static const char alphabet[] = "rwfb(){}[]|;:,=~+\\/\"'0129xyPL \n";
+	static const char alphabet[] = "rwfb(){}[]|;:,=~+&%*>\\/\"'0129xyPL \n";
 	uint64_t drawn = 0;
 
 	strcpy(text, whole);
