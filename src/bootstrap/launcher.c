@@ -29,7 +29,8 @@ typedef struct plan {
 	bool threads;
 	int root_fd; /* several nodes: where rank 0 listens; else -1 */
 	char root[64];
-	bool apart; /* each node has a network of its own */
+	int told[2]; /* ranks are threads: what their process tells of them; else -1 */
+	bool apart;  /* each node has a network of its own */
 	tsr_spaces_t spaces;
 	char job[64];    /* no other launch of this machine has it */
 	char secret[40]; /* of this launch: 128 random bits */
@@ -186,6 +187,9 @@ static void set_node(const plan_t *plan, int rank)
 	unsetenv("TESSERA_LOCAL_RANK");
 	unsetenv("TESSERA_ROOT");
 	unsetenv("TESSERA_ROOT_FD");
+	unsetenv("TESSERA_RANKS_FD");
+	if (rank < 0)
+		set_number("TESSERA_RANKS_FD", plan->told[1]);
 	unsetenv("TESSERA_NODES");
 	unsetenv("TESSERA_NODE_NETWORK");
 	if (plan->nodes > 1 && rank < 0)
@@ -276,6 +280,39 @@ static bool go_there(plan_t *plan, int rank)
 	return true;
 }
 
+/**
+ * Ranks that are threads: a pipe, as the launcher sees only how their process
+ * ends. One that calls _exit(0) ends all of them, and nothing else tells.
+ */
+static bool open_told(plan_t *plan)
+{
+	plan->told[0] = plan->told[1] = -1;
+	return !plan->threads ||
+	       (tsr_fd_pipe(plan->told, O_NONBLOCK) == 0 && fcntl(plan->told[1], F_SETFD, 0) == 0);
+}
+
+/** The code of a process that has ended with `code`, but maybe not all its ranks. */
+static int judge_told(const plan_t *plan, int code)
+{
+	char told[256];
+	int running = 0;
+	ssize_t got = 0;
+	if (!plan->threads)
+		return code;
+	while ((got = tsr_fd_read(plan->told[0], told, sizeof told)) > 0)
+		for (ssize_t i = 0; i < got; i++)
+			running += told[i] == TSR_RANKS_BEGIN ? 1 : -1;
+	tsr_fd_close(plan->told, 2);
+	if (code != 0 || running <= 0)
+		return code;
+	fprintf(stderr,
+		"tessera: the process of all %d ranks ended with exit code 0 before they had "
+		"finished, as _exit(0) in one of them does; return 0 from the body of TSR_MAIN in "
+		"its place\n",
+		plan->ranks);
+	return EXIT_FAILURE;
+}
+
 /** Starts all processes and waits for them. */
 static int run_processes(plan_t *plan, const task_t *task)
 {
@@ -287,6 +324,12 @@ static int run_processes(plan_t *plan, const task_t *task)
 	if (!tsr_crew_begin(&crew, plan->options.deadline_ns))
 		return fail(TSR_ERR_SYSTEM, "cannot start ranks");
 	crew.one_process = plan->threads;
+	if (!open_told(plan)) {
+		const int code = fail(TSR_ERR_SYSTEM, "cannot start ranks");
+		tsr_fd_close(plan->told, 2);
+		tsr_crew_end(&crew);
+		return code;
+	}
 	if (open_root(plan) != TSR_OK) {
 		if (plan->apart)
 			tsr_spaces_end(&plan->spaces);
@@ -314,6 +357,7 @@ static int run_processes(plan_t *plan, const task_t *task)
 	if (code == 0)
 		code = tsr_crew_wait(&crew);
 	tsr_crew_end(&crew);
+	code = judge_told(plan, code);
 	tsr_notice_end(&notice);
 	if (plan->apart)
 		tsr_spaces_end(&plan->spaces);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "src/base/executor.h"
 #include "src/base/log.h"
 #include "src/base/os/clock.h"
+#include "src/base/os/descriptor.h"
 #include "src/world/host.h"
 #include "src/world/program.h"
 
@@ -177,6 +179,14 @@ static void end_late(const program_t *program, int rank)
 	end_process(atomic_load_explicit(&program->first.code, memory_order_relaxed));
 }
 
+/** Tells the launcher, if there is one, and the descriptor is still its pipe. */
+static void tell_launcher(const tsr_options_t *options, char what)
+{
+	struct stat info;
+	if (options->ranks_fd > 0 && fstat(options->ranks_fd, &info) == 0 && S_ISFIFO(info.st_mode))
+		(void)tsr_fd_write(options->ranks_fd, &what, 1);
+}
+
 /**
  * Starts a thread for each rank, and joins them. Those that cannot be started
  * leave the world, and the others notice.
@@ -188,6 +198,7 @@ static void run_threads(program_t *program, rank_thread_t *ranks, int size)
 	if (!atomic_flag_test_and_set(&registered))
 		(void)on_exit(end_exited, NULL);
 	atomic_store_explicit(&process_of_ranks, getpid(), memory_order_relaxed);
+	tell_launcher(program->options, TSR_RANKS_BEGIN);
 	while (started < size &&
 	       pthread_create(&ranks[started].thread, NULL, rank_thread_main, &ranks[started]) == 0)
 		started++;
@@ -203,6 +214,7 @@ static void run_threads(program_t *program, rank_thread_t *ranks, int size)
 	for (int r = 0; r < started; r++)
 		while (!join_soon(ranks[r].thread))
 			end_late(program, r);
+	tell_launcher(program->options, TSR_RANKS_FINISHED);
 	atomic_store_explicit(&process_of_ranks, 0, memory_order_relaxed);
 }
 

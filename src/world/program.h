@@ -22,6 +22,9 @@ int tsr_program_run_threads(const tsr_options_t *options, int size, int argc, ch
 int tsr_program_explore(const tsr_options_t *options, int size, int argc, char **argv,
 			tsr_main_fn entry);
 
+/** What the process of ranks that are threads tells its launcher on TESSERA_RANKS_FD. */
+enum { TSR_RANKS_BEGIN = 'b', TSR_RANKS_FINISHED = 'f' };
+
 /**
  * Converts a code to one that a process can return: 1 .. 255 if it is not 0.
  */

@@ -145,6 +145,11 @@ static tsr_status_t read_root_fd(const char *name, const char *text, tsr_options
 	return read_int(name, text, 3, INT_MAX, &options->root_fd);
 }
 
+static tsr_status_t read_ranks_fd(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_int(name, text, 3, INT_MAX, &options->ranks_fd);
+}
+
 static tsr_status_t read_net_interface(const char *name, const char *text, tsr_options_t *options)
 {
 	if (strlen(text) > INTERFACE_LENGTH)
@@ -285,6 +290,10 @@ static const option_t table[] = {
 	{"TESSERA_ROOT_FD", NULL,
 	 "a descriptor of rank 0 that listens at TESSERA_ROOT already; set by tessera run --nodes",
 	 read_root_fd},
+	{"TESSERA_RANKS_FD", NULL,
+	 "a pipe on which the process of all ranks tells the launcher when these begin and have "
+	 "finished; set by tessera run --placement thread",
+	 read_ranks_fd},
 	{"TESSERA_NET_INTERFACE", NULL,
 	 "the interface, or its address, that carries messages between nodes and at which rank 0 "
 	 "listens for the others; not set: UCX's choice, and that of TESSERA_ROOT",

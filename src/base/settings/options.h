@@ -31,6 +31,7 @@ typedef struct tsr_options {
 	int local_rank;   /* TESSERA_LOCAL_RANK; -1 if not set */
 	const char *root; /* TESSERA_ROOT, as HOST:PORT; null if not set */
 	int root_fd;      /* TESSERA_ROOT_FD; 0 if not set */
+	int ranks_fd;     /* TESSERA_RANKS_FD; 0 if not set */
 	/* TESSERA_NET_INTERFACE, a name or an address; null if not set */
 	const char *net_interface;
 	/* TESSERA_NET_DELAY as TIME or TIME,JITTER; 0 if not set; jitter <= delay */

@@ -65,6 +65,17 @@ refuses "and exit(256), which is the same" 1 'rank 1 of 2 called exit\(0\)' \
 try tessera run -n 3 --placement thread "$exits" 3
 [ "$code" -eq 3 ]
 verdict $? "and exit(3): the code is kept" "exit code $code"
+refuses "a rank that is a thread calls _exit(0)" 1 \
+	'all 3 ranks ended with exit code 0 before they had finished, as _exit\(0\) in one of them' \
+	tessera run -n 3 --placement thread "$exits" at-once
+refuses "and in a shell that says that all is well" 1 'all 2 ranks ended with exit code 0 before' \
+	tessera run -n 2 --placement thread sh -c '"$@"; true' sh "$exits" at-once
+prints "a program without ranks ends as it will" '' tessera run -n 2 --placement thread true
+prints "two programs, one after the other" '' \
+	tessera run -n 2 --placement thread sh -c '"$1" >/dev/null && "$1" >/dev/null' sh "$hello"
+refuses "a rank that is a process calls _exit(0)" 1 \
+	'rank 1 of 3 is lost: its process ended without leaving the world' \
+	tessera run -n 3 "$exits" at-once
 refuses "a rank that is a process calls exit(0)" 1 \
 	'rank 1 of 3 is lost: its process ended without leaving the world' \
 	tessera run -n 3 "$exits" 0
