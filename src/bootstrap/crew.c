@@ -90,6 +90,7 @@ bool tsr_crew_begin(tsr_crew_t *crew, uint64_t deadline_ns)
 		.lifeline = -1, .deadline_ns = deadline_ns, .awaited = awaited_signals()};
 	if (!share_results(crew))
 		return false;
+	tsr_memory_limit_begin(&crew->memory, "");
 	if (tsr_fd_pipe(pipe_fds, 0) != 0) {
 		unshare_results(crew);
 		return false;
@@ -190,7 +191,7 @@ static bool has_ended(tsr_crew_t *crew, int rank, int *status_out)
  * The exit code that a wait status stands for, as shells have it. A signal is
  * reported, unless the launcher sent it.
  */
-static int code_of(const tsr_crew_t *crew, int rank, int status, bool expected)
+static int code_of(tsr_crew_t *crew, int rank, int status, bool expected)
 {
 	if (!WIFSIGNALED(status))
 		return WEXITSTATUS(status);
@@ -201,9 +202,13 @@ static int code_of(const tsr_crew_t *crew, int rank, int status, bool expected)
 	else
 		snprintf(who, sizeof who, "rank %d", rank);
 	const bool quiet = number == SIGPIPE || (number == SIGKILL && crew->unread);
-	if (!expected && !quiet)
-		fprintf(stderr, "tessera: %s was killed by signal %d (%s)\n", who, number,
-			strsignal(number));
+	if (!expected && !quiet) {
+		char why[TSR_MEMORY_LIMIT_TEXT] = "";
+		if (number == SIGKILL)
+			(void)tsr_memory_limit_why(&crew->memory, why);
+		fprintf(stderr, "tessera: %s was killed by signal %d (%s)%s\n", who, number,
+			strsignal(number), why);
+	}
 	return 128 + number;
 }
 

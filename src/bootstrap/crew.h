@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "src/bootstrap/memory_limit.h"
 #include "tessera/types.h"
 
 /**
@@ -24,6 +25,7 @@ typedef struct tsr_crew {
 	bool unread;                /* a rank has ended by SIGPIPE, so all are killed */
 	/* tells waiting ranks that one has ended (notice.h); null: nobody is told */
 	struct tsr_notice *notice;
+	tsr_memory_limit_t memory; /* why a rank was killed, maybe */
 	uint64_t deadline_ns;
 	/* for each rank, in shared memory: the result that it reported; -1: none */
 	_Atomic int *results;
