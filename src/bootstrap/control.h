@@ -204,6 +204,9 @@ void tsr_control_end(tsr_control_t *control, const tsr_end_t *end);
  */
 int tsr_control_keep_record(tsr_control_t *control, const tsr_wait_record_t *record);
 
+/** Where the ranks of a node must be, to go on in a sentence about one that never came. */
+extern const char tsr_boot_in_one_network[];
+
 /** Ends a sentence about two worlds that look like one: how to tell them apart. */
 const char *tsr_boot_own_name(const tsr_boot_t *boot);
 

@@ -27,6 +27,10 @@ enum {
 	LAST_STEP_NS = 1000 * 1000000 /* from "I have come" to having come */
 };
 
+const char tsr_boot_in_one_network[] = ", in one network namespace: they meet at an abstract "
+				       "socket, which no other namespace sees, "
+				       "as in containers without --network=host";
+
 static int processors(void)
 {
 	cpu_set_t set;
@@ -422,9 +426,10 @@ static tsr_status_t blame(const tsr_meeting_t *meeting, const char *call, uint64
 	if (absent)
 		return tsr_boot_end(boot, TSR_ERR_PEER_LOST,
 				    "%s of %d never arrived within %s: all ranks of the job must "
-				    "start and call %s (TESSERA_DEADLINE "
+				    "start and call %s%s (TESSERA_DEADLINE "
 				    "sets how long the others wait)",
-				    ranks, boot->size, deadline, tsr_boot_call(boot));
+				    ranks, boot->size, deadline, tsr_boot_call(boot),
+				    boot->several ? "" : tsr_boot_in_one_network);
 	return tsr_boot_end(boot, TSR_ERR_TIMEOUT,
 			    "%s of %d%s did not come to %s within %s, where rank %d waited: every "
 			    "rank must make the same collective calls "

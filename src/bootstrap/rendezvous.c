@@ -345,9 +345,10 @@ static tsr_status_t explain_no_entry(const tsr_boot_t *boot, const tsr_job_t *jo
 	default:
 		return tsr_error(TSR_ERR_PEER_LOST,
 				 "%s of %d never arrived within %s: all ranks of the job must "
-				 "start and call %s (TESSERA_DEADLINE sets how long the others "
+				 "start and call %s%s (TESSERA_DEADLINE sets how long the others "
 				 "wait)",
-				 who, boot->size, deadline, tsr_boot_call(boot));
+				 who, boot->size, deadline, tsr_boot_call(boot),
+				 tsr_boot_in_one_network);
 	}
 }
 

@@ -37,4 +37,20 @@ try tessera run -n 3 $apart sh -c 'if [ $TESSERA_RANK = 1 ]; then exit 5; fi; ex
 [ "$code" -eq 5 ] && grep -q 'rank 1 of 3 ended with exit code 5 before it joined the world' \
 	"$TAP_FILES/err"
 verdict $? "a rank that ends in its namespace is named" "exit code $code"
+
+# In networks of their own they cannot meet, and are told so. Nodes are told which address is meant.
+if unshare --net true 2>/dev/null; then
+	refuses_both() {
+		TESSERA_DEADLINE=2s try tessera run -n 2 $3 unshare --net "$hello"
+		[ "$code" -eq 1 ] && grep -qE -- "$2" "$TAP_FILES/err"
+		verdict $? "$1" "exit code $code"
+	}
+	why='never arrived .* in one network namespace: they meet at an abstract socket'
+	refuses_both "a network namespace for each rank" "rank 0 of 2 $why" ''
+	refuses_both "the other rank is told so too" "rank 1 of 2 $why" ''
+	refuses_both "for each rank of two nodes" "cannot reach rank 0's node at 127.0.0.1:[0-9]+" \
+		'--nodes 2'
+else
+	skip "a network namespace for each rank" "this machine permits none (unshare --net)"
+fi
 finish
