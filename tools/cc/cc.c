@@ -9,6 +9,7 @@
 
 #include "tools/cc/cc.h"
 #include "tools/cc/device.h"
+#include "tools/cc/response.h"
 #include "tools/commands.h"
 #include "tools/usage.h"
 
@@ -46,7 +47,8 @@ static const char help[] =
 	"  -h, --help              this text\n"
 	"  -- COMPILER-FLAGS       all words behind are the compiler's\n"
 	"\n"
-	"The compilers are $CC and $CXX, or else cc and c++.\n"
+	"The compilers are $CC and $CXX, or else cc and c++; these may be several words,\n"
+	"such as CC='ccache gcc'. A word @FILE stands for the words in FILE.\n"
 	"\n"
 	"examples:\n"
 	"  tessera cc examples/hello.c -o hello\n"
@@ -74,7 +76,7 @@ static int link_all(const cc_job_t *job)
 	const bool dynamic = job->shared || job->dynamic;
 	cc_words_t words = {.count = 0};
 
-	cc_words_add(&words, "%s", cc_compiler(cc_count_sources(job, CC_CXX) ? CC_CXX : CC_C));
+	cc_add_compiler(cc_count_sources(job, CC_CXX) ? CC_CXX : CC_C, &words);
 	cc_words_add(&words, "-pthread");
 	cc_words_add_all(&words, job->flags.word, job->flags.count);
 	add_objects(job, dynamic, &words);
@@ -184,10 +186,14 @@ static void ask_compilers(cc_job_t *job)
 {
 	static const char *const names[] = {[CC_C] = "c", [CC_CXX] = "c++"};
 
-	for (cc_language_t language = CC_C; language <= CC_CXX; language++)
-		job->probes_stack[language] = cc_count_sources(job, language) > 0 &&
-					      cc_takes(cc_compiler(language), names[language],
-						       CC_PROBES_STACK, job->temp.keeper);
+	for (cc_language_t language = CC_C; language <= CC_CXX; language++) {
+		cc_words_t compiler = {.count = 0};
+		cc_add_compiler(language, &compiler);
+		job->probes_stack[language] =
+			cc_count_sources(job, language) > 0 &&
+			cc_takes(&compiler, names[language], CC_PROBES_STACK, job->temp.keeper);
+		cc_words_clear(&compiler);
+	}
 }
 
 static int build(cc_job_t *job)
@@ -213,12 +219,22 @@ int tsr_cmd_cc(int argc, char **argv)
 		fprintf(stderr, "tessera cc: no host memory: end other programs\n");
 		return TOOL_FAILED;
 	}
-	int code = cc_options_read(argc, argv, job);
+	cc_line_t *line = calloc(1, sizeof *line);
+	int code = TOOL_FAILED;
+	if (!line)
+		fprintf(stderr, "tessera cc: no host memory: end other programs\n");
+	else if (!cc_line_read(line, argc, argv))
+		code = tool_misuse("cc", "the command line cannot be read: %s", line->why);
+	else
+		code = cc_options_read(line->count, line->word, job);
 	if (!code && job->help)
 		tool_print_help(help);
 	else if (!code)
 		code = job->goal == CC_HALF ? print_half(job) : build(job);
 	cc_words_clear(&job->flags);
 	free(job);
+	if (line)
+		cc_line_clear(line);
+	free(line);
 	return code;
 }

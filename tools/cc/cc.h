@@ -52,8 +52,12 @@ typedef struct cc_job {
 /** Reads the command line. TOOL_OK, or an exit code after a sentence on stderr. */
 int cc_options_read(int argc, char **argv, cc_job_t *job);
 
-/** The compiler of a language: $CC, $CXX, or else cc and c++. */
-const char *cc_compiler(cc_language_t language);
+/**
+ * Adds the compiler of a language: $CC, $CXX, or else cc and c++. One of these
+ * may be several words, such as "ccache gcc"; but a program whose name has
+ * blanks is one.
+ */
+void cc_add_compiler(cc_language_t language, cc_words_t *words);
 
 /** How many files there are that are compiled; `language` CC_LINKED: of any language. */
 int cc_count_sources(const cc_job_t *job, cc_language_t language);

@@ -137,12 +137,12 @@ static int start_and_wait(const cc_words_t *words, pid_t group, const char *mess
 	return TOOL_FAILED;
 }
 
-bool cc_takes(const char *compiler, const char *language, const char *flag, pid_t group)
+bool cc_takes(const cc_words_t *compiler, const char *language, const char *flag, pid_t group)
 {
 	cc_words_t words = {.count = 0};
 	int status = 0;
 
-	cc_words_add(&words, "%s", compiler);
+	cc_words_add_all(&words, compiler->word, compiler->count);
 	cc_words_add(&words, "-Werror"); /* clang warns of a flag that it does not use */
 	cc_words_add(&words, "%s", flag);
 	cc_words_add(&words, "-fsyntax-only");

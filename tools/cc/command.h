@@ -39,6 +39,6 @@ int cc_run(const cc_words_t *words, pid_t group, cc_say_t say);
 int cc_run_into(const cc_words_t *words, pid_t group, cc_say_t say, const char *messages);
 
 /** Asks a compiler whether it has a flag, for sources in `language` (-x). Prints nothing. */
-bool cc_takes(const char *compiler, const char *language, const char *flag, pid_t group);
+bool cc_takes(const cc_words_t *compiler, const char *language, const char *flag, pid_t group);
 
 #endif

@@ -11,13 +11,22 @@
 
 enum { PATH_ROOM = PATH_MAX + 64 };
 
-const char *cc_compiler(cc_language_t language)
+void cc_add_compiler(cc_language_t language, cc_words_t *words)
 {
+	static const char blanks[] = " \t\n";
 	const char *named = getenv(language == CC_CXX ? "CXX" : "CC");
 
-	if (named && *named)
-		return named;
-	return language == CC_CXX ? "c++" : "cc";
+	if (!named || !named[strspn(named, blanks)])
+		named = language == CC_CXX ? "c++" : "cc";
+	if (!strpbrk(named, blanks) || tool_is_program(named)) {
+		cc_words_add(words, "%s", named);
+		return;
+	}
+	for (named += strspn(named, blanks); *named; named += strspn(named, blanks)) {
+		const int length = (int)strcspn(named, blanks);
+		cc_words_add(words, "%.*s", length, named);
+		named += length;
+	}
 }
 
 /* ------------------------------------------------------------------ the unit's name */
@@ -73,7 +82,7 @@ static bool is_foreign(const char *flag, cc_language_t language)
 static void begin_host(const cc_job_t *job, const cc_item_t *item, const char *unit,
 		       cc_words_t *words)
 {
-	cc_words_add(words, "%s", cc_compiler(item->language));
+	cc_add_compiler(item->language, words);
 	cc_words_add(words, item->language == CC_CXX ? "-std=c++17" : "-std=c11");
 	cc_words_add(words, "-D_GNU_SOURCE");
 	cc_words_add(words, "-O2");
@@ -134,7 +143,7 @@ static int embed(const cc_job_t *job, const cc_toolkit_t *toolkit, const char *u
 {
 	cc_words_t words = {.count = 0};
 
-	cc_words_add(&words, "%s", cc_compiler(CC_C));
+	cc_add_compiler(CC_C, &words);
 	cc_words_add(&words, "-c");
 	cc_words_add_string(&words, "TSR_IMAGE_FILE", image);
 	cc_words_add_string(&words, "TSR_IMAGE_UNIT", unit);
@@ -233,7 +242,7 @@ static int join(const cc_job_t *job, const char *object, const cc_words_t *image
 {
 	cc_words_t words = {.count = 0}, move = {.count = 0};
 
-	cc_words_add(&words, "%s", cc_compiler(CC_C));
+	cc_add_compiler(CC_C, &words);
 	cc_words_add(&words, "-r");
 	cc_words_add(&words, "-nostdlib");
 	cc_words_add(&words, "%s", object);

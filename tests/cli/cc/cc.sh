@@ -249,4 +249,46 @@ refuses "a misspelt option" 2 "did you mean '--backends'" \
 refuses "a source as the output" 2 'both a source' tessera cc examples/hello.c -o examples/hello.c
 refuses "a toolkit that is missing" 1 'no clang-19 or later on PATH' \
 	env PATH="$BUILD" "$BUILD/tessera" cc --backends hip examples/hello.c -o "$TAP_FILES/none"
+
+# $CC may be several words; a program whose name has a blank is one.
+cat >"$TAP_FILES/wrap" <<'WRAP'
+#!/bin/sh
+echo "$*" >>"$0.calls"
+exec "$@"
+WRAP
+mkdir "$TAP_FILES/with blank"
+printf '#!/bin/sh\nexec %s "$@"\n' "$CC" >"$TAP_FILES/with blank/cc x"
+chmod +x "$TAP_FILES/wrap" "$TAP_FILES/with blank/cc x"
+rm -f "$TAP_FILES/hello"
+try env CC=" $TAP_FILES/wrap  $CC " tessera cc examples/hello.c -o "$TAP_FILES/hello" -- $flags
+made "a compiler behind another program" "$TAP_FILES/hello"
+[ "$(grep -c "^$CC " "$TAP_FILES/wrap.calls")" -ge 2 ]
+verdict $? "which starts each compiler" "$(cat "$TAP_FILES/wrap.calls")"
+rm -f "$TAP_FILES/hello"
+try env CC="$TAP_FILES/with blank/cc x" tessera cc examples/hello.c -o "$TAP_FILES/hello" -- $flags
+made "a compiler with a blank in its name" "$TAP_FILES/hello"
+
+# Words in files, quoted as the compilers' own; a file may name another.
+rm -f "$TAP_FILES/hello"
+printf '%s\n' "-o '$TAP_FILES/with blank/hello'" "@$TAP_FILES/more.rsp" >"$TAP_FILES/words.rsp"
+printf '%s\n' '-DTEXT=\"a\ b\"' >"$TAP_FILES/more.rsp"
+cat >"$TAP_FILES/text.c" <<'TEXT'
+#include <string.h>
+int main(void)
+{
+	return strcmp(TEXT, "a b");
+}
+TEXT
+try tessera cc "$TAP_FILES/text.c" "@$TAP_FILES/words.rsp" -- $flags
+made "words in files" "$TAP_FILES/with blank/hello"
+prints "are the words that were meant" '' "$TAP_FILES/with blank/hello"
+printf -- '-- -DTEXT="x\n' >"$TAP_FILES/words.rsp"
+try tessera cc --show "$TAP_FILES/text.c" "@$TAP_FILES/words.rsp"
+[ "$code" -eq 0 ] && grep -q -- '-DTEXT=x' "$TAP_FILES/out"
+verdict $? "a quote that is not closed ends with its file, as for gcc" "exit code $code"
+printf '@%s\n' "$TAP_FILES/circle.rsp" >"$TAP_FILES/circle.rsp"
+refuses "a file that names itself" 2 'response files name each other in a circle' \
+	tessera cc "@$TAP_FILES/circle.rsp"
+refuses "a file that is not there" 2 "cannot read '@$TAP_FILES/none.rsp'" \
+	tessera cc "@$TAP_FILES/none.rsp"
 finish
