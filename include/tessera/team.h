@@ -151,8 +151,10 @@ TSR_API tsr_status_t tsr_team_gather_all(tsr_team_t *team, const void *mine, voi
 
 /**
  * The size of the state of tsr_barrier_ranks, of tsr_all_gather, and of the
- * collectives on views, for a team of `ranks` ranks, in bytes. A state for a
- * larger team can be used too. 0 if `ranks` is below 1. Any thread.
+ * collectives on views, for a team of `ranks` ranks, in bytes: 8 and 8 for each
+ * rank; 384 for each rank; 10 MiB, most of it room for values on their way, 384
+ * and 768 for each rank. A state for a larger team can be used too. 0 if
+ * `ranks` is below 1. Any thread.
  */
 TSR_API size_t tsr_barrier_state_bytes(int ranks);
 TSR_API size_t tsr_all_gather_state_bytes(int ranks);

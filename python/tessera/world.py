@@ -334,10 +334,10 @@ class World:
 
     def stream(self, collectives: bool = True, native: Any = None) -> Stream:
         """
-        A stream of all ranks. For its collectives it allocates their state in the heap, some
-        kilobytes. `native` is a stream that there is already, such as torch.cuda.current_stream():
-        what is queued there and work of Tessera are in one order. It is a stream of PyTorch, or the
-        address of a cudaStream_t or hipStream_t.
+        A stream of all ranks. For its collectives it allocates their state in the heap, which
+        collective_state() tells of. `native` is a stream that there is already, such as
+        torch.cuda.current_stream(): what is queued there and work of Tessera are in one order. It
+        is a stream of PyTorch, or the address of a cudaStream_t or hipStream_t.
 
         Called by:  every rank (collective); with `collectives` False any rank by itself.
         Raises:     NoMemoryError, SystemFailure, UnsupportedError (`native` on the emulator), and
@@ -349,7 +349,8 @@ class World:
     def collective_state(self, team_size: Optional[int] = None) -> Tensor:
         """
         The state of collectives of a team with at most `team_size` ranks; by default, of any team.
-        It serves one collective at a time, always in the same team: give each stream its own.
+        It serves one collective at a time, always in the same team: give each stream its own. It
+        has 10 MiB, 384 bytes, and 768 bytes for each rank: mostly room for values on their way.
 
         Called by:  every rank (collective).
         """
