@@ -1,11 +1,13 @@
 #include "src/bootstrap/memory_limit.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/os/descriptor.h"
 #include "tessera/program.h"
 
 /* Files of a group, by the version: a count of kills among other lines, and the limit in bytes. */
@@ -13,20 +15,34 @@ static const char *const counts[] = {[1] = "memory.oom_control", [2] = "memory.e
 static const char *const limits[] = {[1] = "memory.limit_in_bytes", [2] = "memory.max"};
 static const char *const mounts[] = {[1] = "/sys/fs/cgroup/memory", [2] = "/sys/fs/cgroup"};
 
+enum { FILE_BYTES = 8192 }; /* of which no more is read */
+
+/** The text of a file; "" if it cannot be read. */
+static void read_text(const char *path, char text_out[FILE_BYTES])
+{
+	size_t used = 0;
+	ssize_t got = 0;
+	const int fd = tsr_fd_keep(open(path, O_RDONLY | O_CLOEXEC));
+	while (fd >= 0 && used + 1 < FILE_BYTES &&
+	       (got = tsr_fd_read(fd, text_out + used, FILE_BYTES - 1 - used)) > 0)
+		used += (size_t)got;
+	text_out[used] = '\0';
+	tsr_fd_close(&fd, 1);
+}
+
 /** The line "KEY NUMBER", or a number alone where `key` is "". False: it is not there. */
 static bool read_number(const char *folder, const char *name, const char *key, uint64_t *number_out)
 {
-	char path[PATH_MAX], line[256];
+	char path[PATH_MAX], text[FILE_BYTES], *rest = NULL;
 	const size_t length = strlen(key);
 	bool found = false;
 	if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
 		return false;
-	FILE *file = fopen(path, "re");
-	while (file != NULL && !found && fgets(line, sizeof line, file) != NULL)
+	read_text(path, text);
+	for (char *line = strtok_r(text, "\n", &rest); line != NULL && !found;
+	     line = strtok_r(NULL, "\n", &rest))
 		found = strncmp(line, key, length) == 0 && (length == 0 || line[length] == ' ') &&
 			sscanf(line + length, "%" SCNu64, number_out) == 1;
-	if (file != NULL)
-		(void)fclose(file);
 	return found;
 }
 
@@ -57,7 +73,6 @@ static bool take_line(tsr_memory_limit_t *limit, char *line)
 	uint64_t kills;
 	if (second == NULL)
 		return false;
-	line[strcspn(line, "\n")] = '\0';
 	const bool unified = second == first + 1 && strncmp(line, "0:", 2) == 0;
 	if (!unified && strncmp(first, ":memory:", 8) != 0)
 		return false;
@@ -75,17 +90,16 @@ static bool take_line(tsr_memory_limit_t *limit, char *line)
 
 void tsr_memory_limit_begin(tsr_memory_limit_t *limit, const char *root)
 {
-	char path[PATH_MAX], line[PATH_MAX];
+	char path[PATH_MAX], text[FILE_BYTES], *rest = NULL;
 	bool found = false;
 	*limit = (tsr_memory_limit_t){.version = 0};
 	if (snprintf(limit->root, sizeof limit->root, "%s", root) >= (int)sizeof limit->root ||
 	    snprintf(path, sizeof path, "%s/proc/self/cgroup", root) >= (int)sizeof path)
 		return;
-	FILE *file = fopen(path, "re");
-	while (file != NULL && !found && fgets(line, sizeof line, file) != NULL)
+	read_text(path, text);
+	for (char *line = strtok_r(text, "\n", &rest); line != NULL && !found;
+	     line = strtok_r(NULL, "\n", &rest))
 		found = take_line(limit, line);
-	if (file != NULL)
-		(void)fclose(file);
 	if (!found)
 		limit->folder[0] = '\0';
 }
