@@ -55,7 +55,12 @@ typedef struct tsr_pos {
  */
 typedef enum tsr_major { TSR_ROW_MAJOR = 0, TSR_COL_MAJOR = 1 } tsr_major_t;
 
-/** How elements are combined. */
+/**
+ * How elements are combined. Maximum and minimum are those of IEEE 754-2019: if an
+ * element is NaN the result is NaN, whoever has it, and -0 is less than +0. Which
+ * bits that NaN has is the backend's own. The same rule holds for tsr_atomic_max
+ * and tsr_atomic_min of floats.
+ */
 typedef enum tsr_reduce_op {
 	TSR_REDUCE_SUM = 0,
 	TSR_REDUCE_MAX = 1,

@@ -186,7 +186,8 @@ class Stream:
 
     def all_reduce(self, dst: Any, src: Any, op: str = "sum") -> None:
         """Combines the elements of all members' `src` into every member's `dst`: "sum", "max" or
-        "min", in rank order, with the same bits on all."""
+        "min", in rank order, with the same bits on all. A NaN makes a maximum or minimum NaN,
+        whoever has it, and -0 is less than +0."""
         self._collective("tsr_stream_all_reduce", dst, src, _reduction(op))
 
     def reduce(self, dst: Any, src: Any, op: str = "sum", root: int = 0) -> None:

@@ -5,6 +5,7 @@
 #ifndef TESSERA_GPU_DEV_ATOMIC_H
 #define TESSERA_GPU_DEV_ATOMIC_H
 
+#include "gpu/dev/convert.h"
 #include "gpu/dev/coop.h"
 #include "gpu/dev/far.h"
 #include "gpu/dev/memory.h"
@@ -178,7 +179,7 @@ template <int ORDER, int SCOPE, bool LARGER, typename T> TSR_DEV T tsr_gpu_extre
 		expected = seen;
 		seen = tsr_port_cas<ORDER, TSR_RELAXED, SCOPE>(
 			(word_t *)p, expected,
-			tsr_gpu_cast<word_t>((LARGER ? v > old : v < old) ? v : old));
+			tsr_gpu_cast<word_t>(tsr_gpu_extreme_of<LARGER>(old, v)));
 	} while (seen != expected);
 	return tsr_gpu_cast<T>(seen);
 }

@@ -1,6 +1,7 @@
 /*
- * Element types on a GPU: how each is stored, and rounding. Gives the same
- * results as the conversions of the host.
+ * Element types on a GPU: how each is stored, rounding, and which of two is
+ * larger. Gives the same results as the conversions of the host, and as the
+ * emulator.
  */
 #ifndef TESSERA_GPU_DEV_CONVERT_H
 #define TESSERA_GPU_DEV_CONVERT_H
@@ -156,6 +157,33 @@ template <typename I> struct tsr_gpu_limits {
 };
 
 template <typename V> constexpr bool tsr_gpu_is_integer = (V)0.5 == (V)0;
+
+TSR_DEV bool tsr_gpu_has_sign(float x)
+{
+	return tsr_gpu_bits(x) >> 31 != 0;
+}
+
+TSR_DEV bool tsr_gpu_has_sign(double x)
+{
+	uint64_t bits;
+	__builtin_memcpy(&bits, &x, sizeof bits);
+	return bits >> 63 != 0;
+}
+
+/**
+ * The larger or the smaller of two, as tsr_reduce_t says: of floats NaN if either
+ * is NaN, and -0 is less than +0.
+ */
+template <bool LARGER, typename V> TSR_DEV V tsr_gpu_extreme_of(V x, V y)
+{
+	if constexpr (tsr_gpu_is_integer<V>)
+		return (LARGER ? y > x : y < x) ? y : x;
+	else
+		return (LARGER ? y > x : y < x) || y != y ||
+				       (y == x && tsr_gpu_has_sign(LARGER ? x : y))
+			       ? y
+			       : x;
+}
 
 /** Converts `x` to a stored element of type D. Integers saturate. */
 template <typename D, typename V> TSR_DEV typename D::stored_t tsr_gpu_encode(V x)

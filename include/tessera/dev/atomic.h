@@ -16,7 +16,8 @@
  * `p` is my address of a u32, i32, u64, i64, f32 or f64 in the heap or in
  * shared memory. `peer` says whose copy the call accesses; for shared memory it
  * is my own rank. Integers take every operation; f32 and f64 take add, min,
- * max, xchg, load and store.
+ * max, xchg, load and store. min and max of floats are those of tsr_reduce_t: if
+ * either value is NaN the result is NaN, and -0 is less than +0.
  *
  *   T    tsr_atomic_load (coop, p, peer, order, scope)
  *       relaxed, acquire, seq_cst

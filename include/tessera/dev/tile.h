@@ -110,7 +110,9 @@ TSR_DEV_FRAG void tsr_frag_zip(tsr_coop_t *coop, tsr_frag_t *x, const tsr_frag_t
 
 /**
  * rows[i] becomes the sum, maximum or minimum of row i of `frag`, over its
- * first `cols` columns. Sums run from left to right.
+ * first `cols` columns. Sums run from left to right. A NaN among them makes the
+ * result NaN, and -0 is less than +0 (tsr_reduce_t). Without columns it is 0,
+ * -inf or inf; of integers 0, the least or the greatest value.
  */
 TSR_DEV_FRAG_ROWS void tsr_frag_reduce_rows(tsr_coop_t *coop, tsr_rows_t *rows,
 					    const tsr_frag_t *frag, int64_t cols, tsr_reduce_t op);

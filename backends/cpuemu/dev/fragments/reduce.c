@@ -1,21 +1,20 @@
 /* tsr_reduce and tsr_all_reduce: one tile of all ranks becomes one. */
+#include "cpuemu/dev/arithmetic/extremes.h"
 #include "cpuemu/dev/fragments/value.h"
 
 #include "common/dev/partials.h"
 
-#define DEFINE_COMBINE(name_, type_, sum_t_)                                        \
-	static void name_(type_ *x, const type_ *y, int64_t count, tsr_reduce_t op) \
-	{                                                                           \
-		for (int64_t i = 0; i < count; i++) {                               \
-			if (op == TSR_REDUCE_SUM)                                   \
-				x[i] = (type_)((sum_t_)x[i] + (sum_t_)y[i]);        \
-			else if (op == TSR_REDUCE_MAX ? y[i] > x[i] : y[i] < x[i])  \
-				x[i] = y[i];                                        \
-		}                                                                   \
+#define DEFINE_COMBINE(type_name_, type_, sum_t_)                                                  \
+	static void combine_##type_name_(type_ *x, const type_ *y, int64_t count, tsr_reduce_t op) \
+	{                                                                                          \
+		for (int64_t i = 0; i < count; i++)                                                \
+			x[i] = op == TSR_REDUCE_SUM   ? (type_)((sum_t_)x[i] + (sum_t_)y[i])       \
+			       : op == TSR_REDUCE_MAX ? tsr_larger_##type_name_(x[i], y[i])        \
+						      : tsr_smaller_##type_name_(x[i], y[i]);      \
 	}
-DEFINE_COMBINE(combine_f32, float, float)
-DEFINE_COMBINE(combine_f64, double, double)
-DEFINE_COMBINE(combine_i32, int32_t, uint32_t)
+DEFINE_COMBINE(f32, float, float)
+DEFINE_COMBINE(f64, double, double)
+DEFINE_COMBINE(i32, int32_t, uint32_t)
 
 /** Takes the next rank's elements into the thread's own. */
 static void combine(tsr_frag_t *x, const tsr_frag_t *y, tsr_reduce_t op)

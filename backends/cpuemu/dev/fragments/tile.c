@@ -1,5 +1,6 @@
 /* Tiles: arithmetic on fragments, in registers. */
 #include "cpuemu/dev/arithmetic/blas.h"
+#include "cpuemu/dev/arithmetic/extremes.h"
 #include "cpuemu/dev/fragments/value.h"
 
 void tsr_frag_zero(tsr_coop_t *coop, tsr_frag_t *frag)
@@ -180,21 +181,20 @@ void tsr_frag_map_rows(tsr_coop_t *coop, tsr_frag_t *frag, const tsr_rows_t *row
  * One value a row of each held type; the first `cols` columns, from left to
  * right. No columns: the operation's neutral value.
  */
-#define DEFINE_REDUCE(name_, type_, sum_t_, low_, high_)                                          \
-	static type_ name_(const type_ *row, int64_t cols, tsr_reduce_t op)                       \
+#define DEFINE_REDUCE(type_name_, type_, sum_t_, low_, high_)                                     \
+	static type_ reduce_##type_name_(const type_ *row, int64_t cols, tsr_reduce_t op)         \
 	{                                                                                         \
 		type_ value = op == TSR_REDUCE_SUM ? 0 : op == TSR_REDUCE_MAX ? (low_) : (high_); \
-		for (int64_t col = 0; col < cols; col++) {                                        \
-			if (op == TSR_REDUCE_SUM)                                                 \
-				value = (type_)((sum_t_)value + (sum_t_)row[col]);                \
-			else if (op == TSR_REDUCE_MAX ? row[col] > value : row[col] < value)      \
-				value = row[col];                                                 \
-		}                                                                                 \
+		for (int64_t col = 0; col < cols; col++)                                          \
+			value = op == TSR_REDUCE_SUM ? (type_)((sum_t_)value + (sum_t_)row[col])  \
+				: op == TSR_REDUCE_MAX                                            \
+					? tsr_larger_##type_name_(value, row[col])                \
+					: tsr_smaller_##type_name_(value, row[col]);              \
 		return value;                                                                     \
 	}
-DEFINE_REDUCE(reduce_f32, float, float, -__builtin_inff(), __builtin_inff())
-DEFINE_REDUCE(reduce_f64, double, double, -__builtin_inf(), __builtin_inf())
-DEFINE_REDUCE(reduce_i32, int32_t, uint32_t, INT32_MIN, INT32_MAX)
+DEFINE_REDUCE(f32, float, float, -__builtin_inff(), __builtin_inff())
+DEFINE_REDUCE(f64, double, double, -__builtin_inf(), __builtin_inf())
+DEFINE_REDUCE(i32, int32_t, uint32_t, INT32_MIN, INT32_MAX)
 
 void tsr_frag_reduce_rows(tsr_coop_t *coop, tsr_rows_t *rows, const tsr_frag_t *frag, int64_t cols,
 			  tsr_reduce_t op)

@@ -1,6 +1,7 @@
 /* The memory layer's accesses. */
 #include "cpuemu/dev/memory/memory.h"
 
+#include "cpuemu/dev/arithmetic/extremes.h"
 #include "cpuemu/dev/memory/explored.h"
 #include "cpuemu/dev/memory/far.h"
 #include "cpuemu/watched.h"
@@ -247,22 +248,22 @@ static int at_least(int order, int failure)
 		}                                                                                 \
 	}
 
+#define COMBINE_OF(name_, x_, y_)                              \
+	(op == TSR_CPU_ADD   ? (x_) + (y_)                     \
+	 : op == TSR_CPU_MIN ? tsr_smaller_##name_((x_), (y_)) \
+			     : tsr_larger_##name_((x_), (y_)))
 #define COMBINE_HALF(widen_, round_)                                               \
 	do {                                                                       \
 		const float x = widen_((uint16_t)old), y = widen_((uint16_t)bits); \
-		result = round_(op == TSR_CPU_ADD   ? x + y                        \
-				: op == TSR_CPU_MIN ? (y < x ? y : x)              \
-						    : (y > x ? y : x));            \
+		result = round_(COMBINE_OF(f32, x, y));                            \
 	} while (0)
-#define COMBINE(type_)                                     \
-	do {                                               \
-		type_ x, y, z;                             \
-		memcpy(&x, &old, sizeof x);                \
-		memcpy(&y, &bits, sizeof y);               \
-		z = op == TSR_CPU_ADD   ? x + y            \
-		    : op == TSR_CPU_MIN ? (y < x ? y : x)  \
-					: (y > x ? y : x); \
-		memcpy(&result, &z, sizeof z);             \
+#define COMBINE(name_, type_)                  \
+	do {                                   \
+		type_ x, y, z;                 \
+		memcpy(&x, &old, sizeof x);    \
+		memcpy(&y, &bits, sizeof y);   \
+		z = COMBINE_OF(name_, x, y);   \
+		memcpy(&result, &z, sizeof z); \
 	} while (0)
 
 uint64_t tsr_mem_combine(tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t old, uint64_t bits)
@@ -270,22 +271,22 @@ uint64_t tsr_mem_combine(tsr_mem_kind_t kind, enum tsr_cpu_op op, uint64_t old, 
 	uint64_t result = 0;
 	switch (kind) {
 	case TSR_MEM_U32:
-		COMBINE(uint32_t);
+		COMBINE(u32, uint32_t);
 		break;
 	case TSR_MEM_I32:
-		COMBINE(int32_t);
+		COMBINE(i32, int32_t);
 		break;
 	case TSR_MEM_U64:
-		COMBINE(uint64_t);
+		COMBINE(u64, uint64_t);
 		break;
 	case TSR_MEM_I64:
-		COMBINE(int64_t);
+		COMBINE(i64, int64_t);
 		break;
 	case TSR_MEM_F32:
-		COMBINE(float);
+		COMBINE(f32, float);
 		break;
 	case TSR_MEM_F64:
-		COMBINE(double);
+		COMBINE(f64, double);
 		break;
 	case TSR_MEM_F16:
 		COMBINE_HALF(tsr_widen_f16, tsr_round_f16);

@@ -61,7 +61,8 @@ template <typename V> TSR_DEV V tsr_gpu_reduce(tsr_reduce_t op, V x, V y)
 {
 	if (op == TSR_REDUCE_SUM)
 		return x + y;
-	return (op == TSR_REDUCE_MAX ? y > x : y < x) ? y : x;
+	return op == TSR_REDUCE_MAX ? tsr_gpu_extreme_of<true>(x, y)
+				    : tsr_gpu_extreme_of<false>(x, y);
 }
 
 /*
