@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/os/clock.h"
+#include "src/base/text.h"
 #include "tessera/dev.h"
 
 /* Writes to one peer that follow each other so soon are one event. */
@@ -138,5 +139,5 @@ void tsr_mark(tsr_coop_t *coop, const char *name, int64_t value)
 	if (!event)
 		return;
 	event->value = value;
-	snprintf(event->name, sizeof event->name, "%s", name);
+	tsr_text_cut(name, sizeof event->name, event->name);
 }

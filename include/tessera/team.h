@@ -42,7 +42,8 @@ TSR_API tsr_team_t *tsr_world_team(tsr_world_t *world);
  *
  * Called by:  every member of `parent`, one thread a rank (collective).
  * @param name  the team's name in reports, the same on all members. The library
- *              copies at most 31 characters. Null means "team".
+ *              copies at most 31 bytes, whole letters of UTF-8. Null means
+ *              "team".
  * Errors:     TSR_ERR_ARGUMENT (a colour below TSR_NO_TEAM), TSR_ERR_NO_MEMORY,
  *             TSR_ERR_MISMATCH, and those of tsr_team_barrier. The call
  *             succeeds on all members or on none.

@@ -111,9 +111,20 @@ def capsule_of(lease, device, pointer, dtype, shape, stride, max_version):
     )
 
 
+def changes_sign(array):
+    """Whether memory of a tensor of PyTorch does not hold its values."""
+    return array.is_neg() or array.is_conj()
+
+
 def describe(array):
     """(address, dtype, shape, stride) of an array that knows DLPack; the stride in elements."""
     if hasattr(array, "data_ptr"):  # PyTorch's own calls take a tenth of the time of a capsule
+        if changes_sign(array):
+            raise errors.ArgumentError(
+                "this tensor is a view that PyTorch negates or conjugates where it is read"
+                " (is_neg(), is_conj()), so its memory holds other values: copy"
+                " tensor.resolve_conj().resolve_neg() to memory of the heap"
+            )
         return array.data_ptr(), dtypes.name_of(array.dtype), tuple(array.shape), array.stride()
     try:
         device, _ = array.__dlpack_device__()

@@ -4,6 +4,8 @@ What is made of arrays for calls, and kept: making it takes longer than the call
 
 from typing import Any, Callable, Dict
 
+from . import _dlpack
+
 MOST = 64
 
 
@@ -21,7 +23,10 @@ class Kept:
         """Of this array."""
         if not hasattr(array, "data_ptr"):
             return self._make(array)
-        key = (array.data_ptr(), array.shape, array.stride(), array.dtype)
+        key = (
+            array.data_ptr(), array.shape, array.stride(), array.dtype,
+            _dlpack.changes_sign(array)
+        )
         made = self._kept.get(key)
         if made is None:
             if len(self._kept) >= MOST:

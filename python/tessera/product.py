@@ -5,7 +5,7 @@ Matrix products over ranks: communication and computation in one kernel.
 import ctypes
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence
 
-from . import _declarations, dtypes, errors
+from . import _declarations, _numbers, dtypes, errors
 from ._kept import Kept
 from ._native import call, products
 from .tensor import Allocation, Tensor
@@ -79,6 +79,10 @@ class Product:
         ):
             if text not in known:
                 raise errors.ArgumentError(f"{text!r} is no {what}: {', '.join(known)} are")
+        m, n, k = (
+            _numbers.whole(extent, what, *_numbers.INT64)
+            for extent, what in ((m, "m"), (n, "n"), (k, "k"))
+        )
         self.world, self.kind, self.given = world, kind, given
         self._library = products()
         self._views = Kept(self._make_view)

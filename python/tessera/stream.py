@@ -5,7 +5,7 @@ Streams: launches, collectives and events.
 import ctypes
 from typing import TYPE_CHECKING, Any, Optional
 
-from . import _declarations, errors
+from . import _declarations, _numbers, errors
 from ._kept import Kept
 from ._native import call, lib
 
@@ -163,6 +163,7 @@ class Stream:
         Raises:     ArgumentError (another size than the kernel takes, blocks < 1),
                     UnsupportedError, AbortedError.
         """
+        blocks = _numbers.whole(blocks, "blocks", *_numbers.INT)
         call(
             "tsr_launch_sized", self.handle, kernel.handle, blocks, ctypes.byref(arguments),
             ctypes.sizeof(arguments)
@@ -176,8 +177,11 @@ class Stream:
                 "this stream has no state for collectives: make it with World.stream(), or with"
                 " Team.stream(World.collective_state())"
             )
+        numbers = [
+            _numbers.whole(value, "a root or dimension", *_numbers.INT) for value in arguments
+        ]
         call(
-            name, self.handle, self._structs.get(dst), self._structs.get(src), *arguments,
+            name, self.handle, self._structs.get(dst), self._structs.get(src), *numbers,
             self._state.data
         )
 

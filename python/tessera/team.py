@@ -5,7 +5,7 @@ Teams: ordered subsets of the world's ranks.
 import ctypes
 from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Tuple
 
-from . import _declarations
+from . import _declarations, _numbers
 from ._native import call, lib
 from .stream import Stream
 from .tensor import Tensor
@@ -25,7 +25,7 @@ class Team:
         self.world, self._handle = world, handle
         self.rank: int = lib.tsr_team_rank(handle)
         self.size: int = lib.tsr_team_size(handle)
-        self.name: str = lib.tsr_team_name(handle).decode()
+        self.name: str = lib.tsr_team_name(handle).decode("utf-8", "replace")
 
     def __repr__(self) -> str:
         return f"tessera.Team({self.name!r}, rank {self.rank} of {self.size})"
@@ -38,7 +38,7 @@ class Team:
 
     def world_rank(self, rank: int) -> int:
         """The world rank of member `rank`; -1 if there is no such member."""
-        return lib.tsr_team_world_rank(self.handle, rank)
+        return lib.tsr_team_world_rank(self.handle, _numbers.whole(rank, "rank", *_numbers.INT))
 
     def _made(self, handle: ctypes.c_void_p) -> Optional["Team"]:
         return Team(self.world, handle.value) if handle.value else None
@@ -54,7 +54,10 @@ class Team:
         Raises:     ArgumentError, MismatchError, and those of barrier().
         """
         handle = ctypes.c_void_p()
-        number = _declarations.CONSTANTS["TSR_NO_TEAM"] if colour is None else colour
+        number = _declarations.CONSTANTS["TSR_NO_TEAM"]
+        if colour is not None:
+            number = _numbers.whole(colour, "colour", 0, _numbers.INT[1])
+        key = _numbers.whole(key, "key", *_numbers.INT)
         called = name.encode() if name else None
         call("tsr_team_split", self.handle, number, key, called, ctypes.byref(handle))
         return self._made(handle)
@@ -82,6 +85,7 @@ class Team:
         Raises:     ArgumentError, MismatchError, and those of barrier().
         """
         handle = ctypes.c_void_p()
+        ranks = [_numbers.whole(rank, "a rank of the list", *_numbers.INT) for rank in ranks]
         array = (ctypes.c_int * max(len(ranks), 1))(*ranks)
         called = name.encode() if name else None
         call("tsr_team_create", self.handle, array, len(ranks), called, ctypes.byref(handle))
@@ -112,6 +116,7 @@ class Team:
         Called by:  every member (collective), with as many bytes.
         Raises:     ArgumentError, and those of barrier().
         """
+        data, root = _numbers.raw(data, "data"), _numbers.whole(root, "root", *_numbers.INT)
         buffer = ctypes.create_string_buffer(data, max(len(data), 1))
         call("tsr_team_broadcast", self.handle, buffer, len(data), root)
         return buffer.raw[: len(data)]
@@ -121,10 +126,10 @@ class Team:
         Every member's bytes, from host memory, in the order of the members.
 
         Called by:  every member (collective), with as many bytes.
-        Raises:     those of barrier().
+        Raises:     ArgumentError (no bytes), and those of barrier().
         """
         self.world.handle  # raises where the world is closed
-        return self.gather_all_on(data)
+        return self.gather_all_on(_numbers.raw(data, "data"))
 
     def gather_all_on(self, data: bytes) -> List[bytes]:
         """gather_all for a world that is about to end."""

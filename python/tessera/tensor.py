@@ -8,7 +8,7 @@ import gc
 import weakref
 from typing import TYPE_CHECKING, Any, Optional, Sequence, Tuple
 
-from . import _declarations, _dlpack, dtypes, errors
+from . import _declarations, _dlpack, _numbers, dtypes, errors
 from ._native import call, lib
 
 if TYPE_CHECKING:
@@ -122,9 +122,8 @@ class Tensor:
                     `tessera check`, which must see each access).
         """
         world, mine = self.world, self.data
-        pointer = lib.tsr_native_pointer(
-            world.handle, mine, world.rank if rank is None else rank
-        )
+        of = world.rank if rank is None else _numbers.whole(rank, "rank", *_numbers.INT)
+        pointer = lib.tsr_native_pointer(world.handle, mine, of)
         if not pointer:
             raise errors.ArgumentError(lib.tsr_last_error().decode("utf-8", "replace"))
         return pointer
@@ -259,9 +258,9 @@ class Tensor:
         import numpy
 
         if self.dtype == "bf16":
-            host = _as_bf16(numpy.ascontiguousarray(values, numpy.float32))
+            host = numpy.asarray(_as_bf16(numpy.asarray(values)), order="C")
         else:
-            host = numpy.ascontiguousarray(values, _host_dtype(self.dtype))
+            host = numpy.asarray(values, _host_dtype(self.dtype), order="C")
         if host.shape != self.shape:
             raise errors.ArgumentError(
                 f"values of shape {list(host.shape)} do not fit '{self.name}', which has"
@@ -278,12 +277,47 @@ def _host_dtype(dtype: str) -> str:
 
 
 def _as_bf16(values: "numpy.ndarray") -> "numpy.ndarray":
-    """The bits of f32 values as bf16: rounded to nearest, ties to even; NaN stays a NaN."""
+    """The bits of values as bf16: rounded once, to nearest, ties to even; NaN stays a NaN."""
     import numpy
 
-    bits = values.view(numpy.uint32)
+    single = _odd_floats(values)
+    bits = single.view(numpy.uint32)
     rounded = (bits.astype(numpy.uint64) + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    return numpy.where(numpy.isnan(values), (bits >> 16) | 0x40, rounded).astype("<u2")
+    return numpy.where(numpy.isnan(single), (bits >> 16) | 0x40, rounded).astype("<u2")
+
+
+def _odd_floats(values: "numpy.ndarray") -> "numpy.ndarray":
+    """Values as f32, rounded to odd: towards zero, with the last bit set where that is not exact.
+    Rounding the result to 16 bits gives the same as rounding the value."""
+    import numpy
+
+    if values.dtype.kind in "iu":
+        # 53 bits and more: those that a double does not hold are one bit, which says if any is set
+        high = (values >> 11) | ((values & 2047) != 0)
+        few = (values < 1 << 53) & (values > -(1 << 53))
+        values = numpy.where(
+            few, values.astype(numpy.float64), high.astype(numpy.float64) * 2048
+        ) if values.dtype.itemsize == 8 else values.astype(numpy.float64)
+    if values.dtype.kind != "f":
+        values = values.astype(numpy.float64)
+    if values.dtype.itemsize > 8:
+        values = _odd(values, numpy.float64, numpy.uint64)
+    if values.dtype.itemsize > 4:
+        return _odd(values, numpy.float32, numpy.uint32)
+    return numpy.asarray(values, numpy.float32, order="C")
+
+
+def _odd(values: "numpy.ndarray", kind: Any, bits: Any) -> "numpy.ndarray":
+    """Floats as a shorter type, rounded to odd."""
+    import numpy
+
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        near = numpy.asarray(values.astype(kind), order="C")
+    back = near.astype(values.dtype)
+    exact = (back == values) | numpy.isnan(values)
+    # the bits order floats by magnitude, infinity included
+    towards = near.view(bits) - (~exact & (abs(back) > abs(values))).astype(bits)
+    return (towards | (~exact).astype(bits)).astype(bits).view(kind)
 
 
 def leases_of(allocations: Sequence[Allocation]) -> int:

@@ -8,7 +8,7 @@ import functools
 import mmap
 from typing import TYPE_CHECKING, Any, Sequence, Union
 
-from . import _dlpack, dtypes, errors
+from . import _dlpack, _numbers, dtypes, errors
 from ._native import call, lib, library_path
 from .tensor import Allocation, Tensor
 
@@ -29,7 +29,7 @@ def pages(shape: Union[int, Sequence[int]], dtype: Any = "f32") -> "numpy.ndarra
     import numpy
 
     host = numpy.dtype(dtypes.typestr_of(dtypes.name_of(dtype)))
-    extents = (shape, ) if isinstance(shape, int) else tuple(shape)
+    extents = _numbers.extents(shape)
     size_bytes = host.itemsize
     for extent in extents:
         size_bytes *= extent

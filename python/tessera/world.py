@@ -8,7 +8,7 @@ import weakref
 from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from . import _declarations, _dlpack, dtypes, errors
+from . import _declarations, _dlpack, _numbers, dtypes, errors
 from ._native import call, lib
 from .product import Product
 from .stream import Event, Kernel, Stream
@@ -91,7 +91,7 @@ class World:
     def node_of(self, rank: int) -> int:
         """The node of a rank, from 0 on; -1 if there is no such rank. Nodes are numbered in the
         order of their lowest ranks. Any thread. The team of my node: Team.split_node."""
-        return lib.tsr_world_node(self.handle, rank)
+        return lib.tsr_world_node(self.handle, _numbers.whole(rank, "rank", *_numbers.INT))
 
     @property
     def deadline_ns(self) -> int:
@@ -198,12 +198,20 @@ class World:
         Raises:     ArgumentError, NoMemoryError (the world goes on), MismatchError, and those of
                     barrier().
         """
+        size_bytes = _numbers.whole(size_bytes, "size_bytes", *_numbers.UINT64)
+        align_bytes = _numbers.whole(align_bytes, "align_bytes", *_numbers.UINT64)
         out = ctypes.c_void_p()
         called = name.encode() if name else None
         call("tsr_heap_alloc", self.handle, size_bytes, align_bytes, called, ctypes.byref(out))
         allocation = Allocation(self, out.value, name or "unnamed")
         self.allocations[out.value] = allocation
         return Tensor(allocation, out.value, "u8", (size_bytes, ), (1, ))
+
+    def _shaped(self, call_name: str, dtype: Any, shape: Shape, *arguments: Any) -> Tensor:
+        """A constructor that takes a shape."""
+        extents = _numbers.extents(shape)
+        in_c = (ctypes.c_int64 * max(len(extents), 1))(*extents)
+        return self._made(call_name, dtype, len(extents), in_c, *arguments)
 
     def _made(self, call_name: str, dtype: Any, *arguments: Any) -> Tensor:
         """A constructor of the library: its arguments stand between the dtype and the result."""
@@ -226,47 +234,82 @@ class World:
     def empty(self, shape: Shape, dtype: Any = "f32") -> Tensor:
         """A tensor that is not initialised: its first 16 MiB are the byte 0xFF (NaN, or -1).
         Collective."""
-        return self._made("tsr_tensor_empty", dtype, *_extents(shape))
+        return self._shaped("tsr_tensor_empty", dtype, shape)
 
     def zeros(self, shape: Shape, dtype: Any = "f32") -> Tensor:
         """A tensor of 0. Collective."""
-        return self._made("tsr_tensor_zeros", dtype, *_extents(shape))
+        return self._shaped("tsr_tensor_zeros", dtype, shape)
 
     def ones(self, shape: Shape, dtype: Any = "f32") -> Tensor:
         """A tensor of 1. Collective."""
-        return self._made("tsr_tensor_ones", dtype, *_extents(shape))
+        return self._shaped("tsr_tensor_ones", dtype, shape)
 
     def full(self, shape: Shape, value: float, dtype: Any = "f32") -> Tensor:
         """A tensor of `value`, which ranks may choose for themselves. Collective."""
-        return self._made("tsr_tensor_full", dtype, *_extents(shape), value)
+        number, name = _numbers.index_of(value), dtypes.name_of(dtype)
+        if number is None or _numbers.is_double(number):
+            return self._shaped("tsr_tensor_full", dtype, shape, value)
+        import numpy
+
+        _numbers.whole(number, "value", *_numbers.INT64)
+        tensor = self.empty(shape, name)
+        tensor.write(numpy.full(tensor.shape, number, numpy.int64))
+        return tensor
 
     def arange(self, begin: float, end: float, step: float = 1, dtype: Any = "f32") -> Tensor:
         """begin, begin + step, ..., without end: one dimension. Collective."""
-        return self._made("tsr_tensor_arange", dtype, begin, end, step)
+        numbers = [_numbers.index_of(value) for value in (begin, end, step)]
+        if dtypes.name_of(dtype) == "i64" and None not in numbers and numbers[2] and max(
+            abs(numbers[0]), abs(numbers[1])
+        ) > 1 << 53:
+            return self._long_arange(*numbers)
+        values = (
+            _numbers.double(value, what)
+            for value, what in ((begin, "begin"), (end, "end"), (step, "step"))
+        )
+        return self._made("tsr_tensor_arange", dtype, *values)
+
+    def _long_arange(self, *numbers: int) -> Tensor:
+        """The library's counts in doubles."""
+        import numpy
+
+        for number in numbers:
+            _numbers.whole(number, "begin, end or step", *_numbers.INT64)
+        return self.array(numpy.arange(*numbers, dtype=numpy.int64))
 
     def linspace(self, begin: float, end: float, count: int, dtype: Any = "f32") -> Tensor:
         """`count` values from begin to end, both included: one dimension. Collective."""
-        return self._made("tsr_tensor_linspace", dtype, begin, end, count)
+        return self._made(
+            "tsr_tensor_linspace", dtype, _numbers.double(begin, "begin"),
+            _numbers.double(end, "end"), _numbers.whole(count, "count", *_numbers.INT64)
+        )
 
     def rand(self, shape: Shape, seed: int, dtype: Any = "f32") -> Tensor:
         """Uniform in [0, 1); the same seed gives the same values on every backend. Collective."""
-        return self._made("tsr_tensor_rand", dtype, *_extents(shape), seed)
+        return self._shaped("tsr_tensor_rand", dtype, shape, _seed(seed))
 
     def uniform(
         self, shape: Shape, low: float, high: float, seed: int, dtype: Any = "f32"
     ) -> Tensor:
         """Uniform in [low, high). Collective."""
-        return self._made("tsr_tensor_uniform", dtype, *_extents(shape), low, high, seed)
+        return self._shaped(
+            "tsr_tensor_uniform", dtype, shape, _numbers.double(low, "low"),
+            _numbers.double(high, "high"), _seed(seed)
+        )
 
     def randn(self, shape: Shape, seed: int, dtype: Any = "f32") -> Tensor:
         """Normal with mean 0 and deviation 1. Collective."""
-        return self._made("tsr_tensor_randn", dtype, *_extents(shape), seed)
+        return self._shaped("tsr_tensor_randn", dtype, shape, _seed(seed))
 
     def randint(
         self, shape: Shape, low: int, high: int, seed: int, dtype: Any = "i64"
     ) -> Tensor:
         """Integers in [low, high). Collective."""
-        return self._made("tsr_tensor_randint", dtype, *_extents(shape), low, high, seed)
+        low, high = (
+            _numbers.whole(value, what, *_numbers.INT64)
+            for value, what in ((low, "low"), (high, "high"))
+        )
+        return self._shaped("tsr_tensor_randint", dtype, shape, low, high, _seed(seed))
 
     def array(self, values: Any, dtype: Any = None) -> Tensor:
         """
@@ -354,7 +397,8 @@ class World:
 
         Called by:  every rank (collective).
         """
-        size_bytes = lib.tsr_collective_state_bytes(team_size or self.size)
+        ranks = _numbers.whole(team_size or self.size, "team_size", 1, _numbers.INT[1])
+        size_bytes = lib.tsr_collective_state_bytes(ranks)
         state = self.alloc(size_bytes, 128, "state of collectives")
         call("tsr_memset_heap", self.handle, state.data, 0, size_bytes)
         self.barrier()  # a peer writes there as soon as its own call returns
@@ -391,10 +435,8 @@ class World:
         return Kernel(name, variant)
 
 
-def _extents(shape: Shape) -> Tuple[int, Any]:
-    """dims and shape as the library takes them."""
-    extents = (shape, ) if isinstance(shape, int) else tuple(shape)
-    return len(extents), (ctypes.c_int64 * max(len(extents), 1))(*extents)
+def _seed(seed: int) -> int:
+    return _numbers.whole(seed, "seed", *_numbers.UINT64)
 
 
 _worlds: "weakref.WeakSet[World]" = weakref.WeakSet()
@@ -472,6 +514,10 @@ def init(
                     " tessera.unique_id() returned"
                 )
             made.bytes[:] = unique_id
+            rank, size = (
+                _numbers.whole(number, what, *_numbers.INT)
+                for number, what in ((rank, "rank"), (size, "size"))
+            )
             call(
                 "tsr_world_create_by_id", ctypes.byref(made), rank, size, ctypes.byref(handle)
             )

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 /** Writes "30 s", "1.5 s", "500 ms" or "20 ns" to `text`; returns it. */
 static inline const char *tsr_duration_text(uint64_t ns, char *text, size_t size)
@@ -17,6 +18,22 @@ static inline const char *tsr_duration_text(uint64_t ns, char *text, size_t size
 	else
 		snprintf(text, size, "%llu ns", (unsigned long long)ns);
 	return text;
+}
+
+/**
+ * Copies as much of `from` as fits into `size` bytes with its end. A letter of
+ * UTF-8 is not cut: a byte 10xxxxxx goes on with the one before.
+ */
+static inline void tsr_text_cut(const char *from, size_t size, char *to)
+{
+	size_t length = strnlen(from, size);
+	if (length == size) {
+		length--;
+		while (length > 0 && ((unsigned char)from[length] & 0xc0) == 0x80)
+			length--;
+	}
+	memcpy(to, from, length);
+	to[length] = '\0';
 }
 
 enum { TSR_TEAM_NAME = 32, TSR_WHO_TEXT = 96 };

@@ -92,6 +92,12 @@ static tsr_status_t make(const tsr_world_t *world, tsr_named_tensor_t named, con
 				 "%s: the strides of %s lead past any memory; make the tensor by "
 				 "a constructor",
 				 named.call, named.name);
+	if ((uintptr_t)t->data % tsr_dtype_bytes(t->dtype) != 0)
+		return tsr_error(TSR_ERR_ARGUMENT,
+				 "%s: %s begins at %p, where no %s can lie; let it begin at a "
+				 "multiple of an element's size",
+				 named.call, named.name, tsr_heap_raw(t->data),
+				 tsr_dtype_name(t->dtype));
 	return tsr_heap_check_range(world, named.call, t->data, (size_t)bytes);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/error.h"
+#include "src/base/text.h"
 
 static tsr_status_t no_memory(void)
 {
@@ -178,7 +179,7 @@ tsr_status_t tsr_exploration_allocated(tsr_exploration_t *x, int rank, size_t of
 	if (!piece)
 		return no_memory();
 	*piece = (tsr_piece_t){.begin = offset, .bytes = bytes};
-	snprintf(piece->name, sizeof piece->name, "%s", name);
+	tsr_text_cut(name, sizeof piece->name, piece->name);
 	note_bytes(x);
 	return tsr_shadow_fresh(x->shadow, area->region, offset, bytes);
 }

@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/sized.h"
+#include "src/base/text.h"
 #include "src/heap/rooms.h"
 #include "src/world/host.h"
 
@@ -20,7 +21,7 @@ static bool find_allocation(void *ctx, size_t heap_offset, char name_out[32], si
 	pthread_mutex_lock(&world->allocator_lock);
 	const bool found = tsr_heap_allocation(world, heap_offset, &name, &begin, &size);
 	if (found) {
-		snprintf(name_out, 32, "%s", name);
+		tsr_text_cut(name, 32, name_out);
 		*offset_out = heap_offset - begin;
 	}
 	pthread_mutex_unlock(&world->allocator_lock);

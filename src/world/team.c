@@ -15,7 +15,7 @@ static tsr_team_t *make_team(tsr_world_t *world, const int *ranks, int count, co
 		return NULL;
 	team->world = world;
 	memcpy(team->ranks, ranks, (size_t)count * sizeof *ranks);
-	snprintf(team->name, sizeof team->name, "%s", name);
+	tsr_text_cut(name, sizeof team->name, team->name);
 	team->host = (tsr_host_team_t){.size = count, .ranks = team->ranks, .name = team->name};
 	while (team->host.rank < count && ranks[team->host.rank] != world->rank)
 		team->host.rank++;
@@ -195,7 +195,9 @@ tsr_status_t tsr_team_split(tsr_team_t *parent, int colour, int key, const char 
 /** Writes the list as what ranks compare: its numbers, and the team's name. */
 static void describe_list(const int *ranks, int count, const char *name, char *text, size_t size)
 {
-	size_t used = (size_t)snprintf(text, size, "'%.31s':", name);
+	char called[TSR_TEAM_NAME];
+	tsr_text_cut(name, sizeof called, called);
+	size_t used = (size_t)snprintf(text, size, "'%s':", called);
 	for (int i = 0; i < count && used < size; i++)
 		used += (size_t)snprintf(text + used, size - used, " %d", ranks[i]);
 }

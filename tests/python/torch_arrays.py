@@ -65,6 +65,30 @@ def collectives(world, torch):
             assert torch.equal(whole, torch.cat(parts).to(dtype))
 
 
+def negated(world, torch):
+    """Views whose memory does not hold their values are refused, whatever was given before."""
+    x = world.full((4, 2), world.rank + 1.0).torch()
+    column = x[:, 1:]
+    view = torch.view_as_complex(x).conj().imag.unsqueeze(1)
+    assert view.is_neg() and view.data_ptr() == column.data_ptr()
+    whole = world.zeros((4, 1)).torch()
+    with world.stream() as stream:
+        stream.all_reduce(whole, column)  # at the same address
+        for call in (lambda: world.from_dlpack(view), lambda: stream.all_reduce(whole, view)):
+            try:
+                call()
+            except world.errors.ArgumentError as error:
+                assert "negates or conjugates" in str(error), error
+            else:
+                raise AssertionError("a view of other values is taken")
+        stream.sync()
+        column.copy_(view.resolve_neg())
+        world.barrier()
+        stream.all_reduce(whole, column)
+        stream.sync()
+        assert (whole == -sum(rank + 1 for rank in range(world.size))).all()
+
+
 def lifetimes(world, torch):
     tensor = world.ones(100)
     held = tensor.torch()[3:] if world.rank == 0 else None
@@ -82,7 +106,7 @@ def lifetimes(world, torch):
     assert (graph.grad == 2).all()
 
 
-BODIES = (both_ways, collectives, lifetimes)
+BODIES = (both_ways, collectives, negated, lifetimes)
 
 # ---------------------------------------------------------------- and who starts them
 

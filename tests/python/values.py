@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """
 What becomes of values that are easily lost, in the Python package with NumPy on
-the emulator: NaN and zeros with a sign.
+the emulator: NaN and zeros with a sign, roundings, whole numbers that C's types do
+not hold, and elements at odd places.
 """
 import os
 import sys
@@ -14,6 +15,16 @@ from tap import exit_code, verdict  # noqa: E402
 WORLDS = (1, 2, 3, 5)
 
 # ---------------------------------------------------------------- what each rank runs
+
+
+def raises(kind, call, pattern):
+    """A call that must fail; its sentence matches the pattern."""
+    try:
+        got = call()
+    except kind as error:
+        python_ranks.says("sentence", (error, pattern))
+        return
+    raise AssertionError(f"no {kind.__name__}, but {got}")
 
 
 def extremes(world):
@@ -44,7 +55,119 @@ def extremes(world):
                     world.barrier()
 
 
-BODIES = (extremes,)
+def roundings(world):
+    """Of f64 and i64 to bf16: once."""
+    import numpy
+
+    def read(values):
+        return world.array(values, "bf16").read().astype(numpy.float64)
+
+    between = 1 + 2**-8 + 2**-40  # half a unit and a little
+    tensor = world.zeros(1, "bf16")
+    tensor.write(numpy.float64([between]))
+    full = world.full(1, between, "bf16")
+    for got in (read(numpy.float64([between])), tensor.read(), full.read()):
+        assert got[0] == 1.0078125, got
+    assert read([-between])[0] == -1.0078125
+    for sign in (1, -1):
+        for bits in (40, 62):
+            number = sign * ((1 << bits) + (1 << (bits - 8)) + 1)
+            right = sign * ((1 << bits) + (1 << (bits - 7)))
+            assert int(read(numpy.int64([number]))[0]) == right, number
+            assert int(world.full(1, number, "bf16").read()[0]) == right, number
+            assert int(world.full(1, number, "f32").read()[0]) == int(numpy.float32(number))
+    assert read(numpy.int64([5, -3, 0, -(2**63)])).tolist() == [5, -3, 0, -(2.0**63)]
+    assert read(numpy.uint64([2**64 - 1, 7])).tolist() == [2.0**64, 7]
+    values = numpy.random.default_rng(1).random(100000)
+    values = numpy.concatenate((values, numpy.round(values * 2**20) / 2**20 + 2.0**-45))
+    fraction, exponent = numpy.frexp(values)
+    right = numpy.ldexp(numpy.rint(numpy.ldexp(fraction, 8)), exponent - 8)
+    assert (read(values) == right).all() and (read(-values) == -right).all()
+    if numpy.finfo(numpy.longdouble).nmant > 60:
+        assert read(numpy.longdouble([1 + numpy.longdouble(2)**-8 + numpy.longdouble(2)**-60])) > 1
+    assert read([1e300, -1e300, 1e-300]).tolist() == [numpy.inf, -numpy.inf, 0]
+    assert numpy.isnan(read([numpy.nan])[0])
+
+
+def whole_numbers(world):
+    """Those that C's types do not hold are refused, and the others are what they are."""
+    import numpy
+
+    error, n, team = world.errors.ArgumentError, world.size, world.team
+    with world.stream() as stream:
+        x = world.zeros(n)
+        raises(error, lambda: team.split(2**32), "colour is 4294967296: pass one from 0")
+        raises(error, lambda: team.split(-2**31 - 5), "colour is -2147483653")
+        raises(error, lambda: team.split(0, 2**31), "key is 2147483648")
+        raises(error, lambda: team.split("a"), "colour is 'a': pass a whole number")
+        raises(error, lambda: team.create([2**32]), "a rank of the list is 4294967296")
+        raises(error, lambda: team.broadcast(b"x", 2**32), "root is 4294967296")
+        raises(error, lambda: team.world_rank(2**32), "rank is 4294967296")
+        raises(error, lambda: world.node_of(2**32), "rank is 4294967296")
+        raises(error, lambda: x.pointer(2**32), "rank is 4294967296")
+        raises(error, lambda: stream.reduce(x, x, "sum", 2**32), "dimension is 4294967296")
+        raises(error, lambda: stream.broadcast(x, x, 2**32), "dimension is 4294967296")
+        raises(error, lambda: world.collective_state(2**32 + 1), "team_size is 4294967297")
+        raises(error, lambda: world.product("gemm-all-reduce", 2**64 + 8, 8, 8), "m is 18446")
+    for call in (world.zeros, world.empty, lambda shape: world.full(shape, 1)):
+        raises(error, lambda: call(2**64 + 4), "an extent is 18446744073709551620")
+        raises(error, lambda: call((2, 2**63)), "an extent is 9223372036854775808")
+    raises(error, lambda: world.zeros("4"), "an extent is '4'")
+    raises(error, lambda: world.alloc(2**64 + 64), "size_bytes is 18446744073709551680")
+    raises(error, lambda: world.alloc(-1), "size_bytes is -1")
+    raises(error, lambda: world.randint(3, 2**64, 2**64 + 3, 1), "low is 18446744073709551616")
+    raises(error, lambda: world.rand(3, 2**64), "seed is 18446744073709551616")
+    raises(error, lambda: world.rand(3, -1), "seed is -1")
+    raises(error, lambda: world.uniform(3, 2**53 + 1, 2**60, 1, "f64"), "low is .* as a double")
+    raises(error, lambda: world.linspace(0, 2**53 + 1, 3), "end is .* as a double")
+    raises(error, lambda: world.full(3, 2**64 + 1, "i64"), "value is 18446744073709551617")
+    raises(error, lambda: team.gather_all("ab"), "data is of type str: pass bytes")
+    raises(error, lambda: team.broadcast("ab"), "data is of type str: pass bytes")
+    assert team.gather_all(bytearray(b"ab")) == [b"ab"] * n
+    assert team.gather_all(numpy.int32([258]).data) == [b"\x02\x01\0\0"] * n
+    assert world.zeros(numpy.int64(4)).shape == (4, )
+    assert world.zeros((numpy.int32(2), 3)).shape == (2, 3)
+    assert world.full(2, 2**53 + 1, "i64").read().tolist() == [2**53 + 1] * 2
+    assert world.full(1, numpy.int64(-2**53 - 1), "i64").read()[0] == -2**53 - 1
+    assert world.arange(2**53 + 1, 2**53 + 4, dtype="i64").read().tolist() == [
+        2**53 + 1, 2**53 + 2, 2**53 + 3
+    ]
+    assert world.arange(2**53 - 2, 2**53 + 2, dtype="i64").read()[-1] == 2**53 + 1
+    assert world.arange(-2**53 - 3, -2**53, 2, dtype="i64").read()[1] == -2**53 - 1
+    made = team.split(numpy.int64(2**31 - 1), -2**31)
+    assert made.size == n
+
+
+def names(world):
+    """A team's name is cut between letters."""
+    for name, kept in (
+        ("\u00e4" * 20, "\u00e4" * 15), ("a" + "\u00e4" * 20, "a" + "\u00e4" * 15),
+        ("\U0001f600" * 9, "\U0001f600" * 7), ("b" * 40, "b" * 31), ("\u00e4" * 15, "\u00e4" * 15)
+    ):
+        assert world.team.split(0, name=name).name == kept
+        assert world.team.create(range(world.size), name).name == kept
+
+
+def odd_places(world):
+    """f32 at an odd byte is refused, and the world goes on."""
+    import numpy
+
+    room = world.zeros(64 * world.size, "u8").numpy()
+    odd = numpy.ndarray((8, ), numpy.float32, room, 1)
+    with world.stream() as stream:
+        raises(
+            world.errors.ArgumentError, lambda: stream.all_reduce(odd, odd),
+            "dst begins at .*, where no f32 can lie; let it begin at a multiple"
+        )
+        raises(
+            world.errors.ArgumentError, lambda: stream.broadcast(odd, odd), "where no f32 can lie"
+        )
+    odd[...] = world.rank + 1
+    assert (world.from_dlpack(odd).read() == world.rank + 1).all()
+    world.barrier()
+
+
+BODIES = (extremes, roundings, whole_numbers, names, odd_places)
 
 # ---------------------------------------------------------------- and who starts the ranks
 

@@ -358,6 +358,11 @@ static int refused_body(tsr_world_t *world, int argc, char **argv)
 	bad.shape[0] = 4096;
 	REFUSED(tsr_stream_broadcast(s, &bad, &bad, 0, state), "tsr_stream_broadcast");
 	bad = a;
+	bad.data = (TSR_HEAP char *)data + 1;
+	REFUSED(tsr_stream_broadcast(s, &bad, &other, 0, state), "where no f32 can lie");
+	REFUSED(tsr_stream_all_reduce(s, &other, &bad, TSR_REDUCE_SUM, state),
+		"where no f32 can lie");
+	bad = a;
 	bad.dims = 9;
 	REFUSED(tsr_stream_broadcast(s, &bad, &bad, 0, state), "has 9 dimensions");
 	tsr_tensor_t inner = {data, TSR_F32, 3, {2, 3, 2}, {6, 2, 1}}, third = inner;
