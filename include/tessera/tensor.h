@@ -119,7 +119,8 @@ TSR_API int64_t tsr_tensor_count(const tsr_tensor_t *tensor);
 /**
  * Copies the whole tensor between this rank's heap and a host array of the same
  * dtype, which is dense and row-major. The tensor may have any strides; memory
- * between its elements is not touched.
+ * between its elements is not touched. It may be the empty part of a rank, with
+ * extents of 0 and any `data`: then nothing is copied.
  *
  * Called by:  any thread.
  * Errors:     TSR_ERR_ARGUMENT (not inside one allocation), TSR_ERR_SYSTEM.
@@ -131,7 +132,7 @@ TSR_API tsr_status_t tsr_tensor_write(tsr_world_t *world, const tsr_tensor_t *te
 /**
  * The tensor as a matrix for a kernel. A tensor of two dimensions keeps them;
  * one dimension becomes a single row. The last stride must be 1, and rows must
- * not overlap. Any thread.
+ * not overlap. A rank's part may be empty: extents of 0. Any thread.
  *
  * Errors:     TSR_ERR_ARGUMENT (another shape or stride).
  */

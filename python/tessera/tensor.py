@@ -63,6 +63,8 @@ class Tensor:
     ):
         self.allocation, self._pointer = allocation, pointer
         self.dtype, self.shape, self.stride = dtype, shape, stride
+        # a single element without dimensions is one of one dimension in C
+        shape, stride = (shape, stride) if shape else ((1, ), (1, ))
         self._struct = _declarations.Tensor(
             data=pointer, dtype=dtypes.NUMBERS[dtype], dims=len(shape)
         )
@@ -93,6 +95,8 @@ class Tensor:
         return self.size * dtypes.BITS[self.dtype] // 8
 
     def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a tensor without dimensions has no length")
         return self.shape[0]
 
     def __repr__(self) -> str:

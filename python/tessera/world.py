@@ -208,10 +208,14 @@ class World:
         return Tensor(allocation, out.value, "u8", (size_bytes, ), (1, ))
 
     def _shaped(self, call_name: str, dtype: Any, shape: Shape, *arguments: Any) -> Tensor:
-        """A constructor that takes a shape."""
+        """A constructor that takes a shape. One without dimensions has an element: in C as one
+        dimension."""
         extents = _numbers.extents(shape)
-        in_c = (ctypes.c_int64 * max(len(extents), 1))(*extents)
-        return self._made(call_name, dtype, len(extents), in_c, *arguments)
+        in_c = extents or (1, )
+        made = self._made(
+            call_name, dtype, len(in_c), (ctypes.c_int64 * len(in_c))(*in_c), *arguments
+        )
+        return made if extents else Tensor(made.allocation, made.data, made.dtype, (), ())
 
     def _made(self, call_name: str, dtype: Any, *arguments: Any) -> Tensor:
         """A constructor of the library: its arguments stand between the dtype and the result."""
@@ -362,6 +366,8 @@ class World:
         if isinstance(array, Tensor):
             return array
         pointer, dtype, shape, stride = _dlpack.describe(array)
+        if 0 in shape:
+            return self._empty_part(pointer, dtype, shape, stride)
         offset = ctypes.c_size_t()
         found = lib.tsr_heap_find(self.handle, pointer, None, ctypes.byref(offset)) == 0
         allocation = self.allocations.get(pointer - offset.value) if found else None
@@ -371,6 +377,21 @@ class World:
                 " cannot reach it: make it with World.empty(...).numpy() or .torch(), or copy it"
                 " with World.array"
             )
+        return Tensor(allocation, pointer, dtype, shape, stride)
+
+    def _empty_part(
+        self, pointer: int, dtype: str, shape: Tuple[int, ...], stride: Tuple[int, ...]
+    ) -> Tensor:
+        """A part without elements lies nowhere: PyTorch gives it no address, and NumPy any. Calls
+        check addresses all the same, so it gets one in the heap that fits its elements."""
+        offset = ctypes.c_size_t()
+        found = lib.tsr_heap_find(self.handle, pointer, None, ctypes.byref(offset)) == 0
+        allocation = self.allocations.get(pointer - offset.value) if found else None
+        if allocation is None:
+            allocation = next(iter(self.allocations.values()), None)
+            if allocation is None:
+                allocation = Allocation(self, 0, "an empty array")
+            pointer = allocation.pointer
         return Tensor(allocation, pointer, dtype, shape, stride)
 
     # ---------------------------------------------------------------- streams

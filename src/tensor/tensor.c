@@ -21,8 +21,9 @@ const char *tsr_shape_text(tsr_dtype_t dtype, int dims, const int64_t *shape,
 	return text;
 }
 
-tsr_status_t tsr_shape_count(const char *call, tsr_dtype_t dtype, int dims, const int64_t *shape,
-			     int64_t *count_out)
+/** `least`: of an extent. */
+static tsr_status_t count_of(const char *call, tsr_dtype_t dtype, int dims, const int64_t *shape,
+			     int64_t least, int64_t *count_out)
 {
 	char text[TSR_SHAPE_TEXT];
 	const int64_t element = (int64_t)tsr_dtype_bytes(dtype);
@@ -44,12 +45,12 @@ tsr_status_t tsr_shape_count(const char *call, tsr_dtype_t dtype, int dims, cons
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "%s was given null for the shape of %d dimensions", call, dims);
 	for (int i = 0; i < dims; i++)
-		if (shape[i] < 1)
+		if (shape[i] < least)
 			return tsr_error(TSR_ERR_ARGUMENT,
 					 "%s: extent %d of %s is %" PRId64
-					 "; every extent must be 1 or more",
+					 "; every extent must be %" PRId64 " or more",
 					 call, i, tsr_shape_text(dtype, dims, shape, text),
-					 shape[i]);
+					 shape[i], least);
 	int64_t count = 1, bytes;
 	for (int i = 0; i < dims; i++)
 		if (__builtin_mul_overflow(count, shape[i], &count) ||
@@ -61,6 +62,17 @@ tsr_status_t tsr_shape_count(const char *call, tsr_dtype_t dtype, int dims, cons
 				call, tsr_shape_text(dtype, dims, shape, text), i, shape[i]);
 	*count_out = count;
 	return TSR_OK;
+}
+
+tsr_status_t tsr_shape_count(const char *call, tsr_dtype_t dtype, int dims, const int64_t *shape,
+			     int64_t *count_out)
+{
+	return count_of(call, dtype, dims, shape, 1, count_out);
+}
+
+tsr_status_t tsr_part_count(const char *call, const tsr_tensor_t *part, int64_t *count_out)
+{
+	return count_of(call, part->dtype, part->dims, part->shape, 0, count_out);
 }
 
 /* ------------------------------------------------------------------ life */

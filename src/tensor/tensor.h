@@ -33,6 +33,9 @@ tsr_status_t tsr_tensor_make(tsr_world_t *world, const tsr_tensor_plan_t *plan, 
 tsr_status_t tsr_shape_count(const char *call, tsr_dtype_t dtype, int dims, const int64_t *shape,
 			     int64_t *count_out);
 
+/** The same of a part of a tensor, which may be empty: extents of 0. */
+tsr_status_t tsr_part_count(const char *call, const tsr_tensor_t *part, int64_t *count_out);
+
 /**
  * Writes "bf16 [91, 73]" to `text`; returns it. An invalid shape is written as
  * far as possible.

@@ -66,17 +66,17 @@ static bool find_extremes(const tsr_tensor_t *tensor, int64_t *lowest_out, int64
 	return lowest > -limit && highest < limit;
 }
 
+/** Counts the elements to `count_out`. Those of an empty part lie nowhere. */
 static tsr_status_t check(tsr_world_t *world, const char *call, const tsr_tensor_t *tensor,
-			  const void *host)
+			  const void *host, int64_t *count_out)
 {
-	int64_t count, lowest, highest;
+	int64_t lowest, highest;
 	char text[TSR_SHAPE_TEXT];
 	if (!world || !tensor || !host)
 		return tsr_error(TSR_ERR_ARGUMENT, "%s needs a world, a tensor and a host array",
 				 call);
-	tsr_status_t status =
-		tsr_shape_count(call, tensor->dtype, tensor->dims, tensor->shape, &count);
-	if (status != TSR_OK)
+	const tsr_status_t status = tsr_part_count(call, tensor, count_out);
+	if (status != TSR_OK || *count_out == 0)
 		return status;
 	if (!find_extremes(tensor, &lowest, &highest))
 		return tsr_error(TSR_ERR_ARGUMENT,
@@ -93,8 +93,9 @@ static tsr_status_t check(tsr_world_t *world, const char *call, const tsr_tensor
 
 tsr_status_t tsr_tensor_read(tsr_world_t *world, const tsr_tensor_t *tensor, void *host)
 {
-	tsr_status_t status = check(world, "tsr_tensor_read", tensor, host);
-	if (status != TSR_OK)
+	int64_t count;
+	tsr_status_t status = check(world, "tsr_tensor_read", tensor, host, &count);
+	if (status != TSR_OK || count == 0)
 		return status;
 	const runs_t runs = find_runs(tensor);
 	const int64_t element = (int64_t)tsr_dtype_bytes(tensor->dtype);
@@ -112,8 +113,9 @@ tsr_status_t tsr_tensor_read(tsr_world_t *world, const tsr_tensor_t *tensor, voi
 
 tsr_status_t tsr_tensor_write(tsr_world_t *world, const tsr_tensor_t *tensor, const void *host)
 {
-	tsr_status_t status = check(world, "tsr_tensor_write", tensor, host);
-	if (status != TSR_OK)
+	int64_t count;
+	tsr_status_t status = check(world, "tsr_tensor_write", tensor, host, &count);
+	if (status != TSR_OK || count == 0)
 		return status;
 	const runs_t runs = find_runs(tensor);
 	const int64_t element = (int64_t)tsr_dtype_bytes(tensor->dtype);

@@ -42,7 +42,7 @@ static tsr_status_t check_tensor(const char *call, const tsr_tensor_t *tensor,
 	if (!tensor || !view_out)
 		return tsr_error(TSR_ERR_ARGUMENT, "%s needs a tensor and a place for the view",
 				 call);
-	return tsr_shape_count(call, tensor->dtype, tensor->dims, tensor->shape, &count);
+	return tsr_part_count(call, tensor, &count);
 }
 
 tsr_status_t tsr_tensor_view(const tsr_tensor_t *tensor, tsr_view_t *view_out)

@@ -65,6 +65,37 @@ def collectives(world, torch):
             assert torch.equal(whole, torch.cat(parts).to(dtype))
 
 
+def empty_parts(world, torch):
+    """More ranks than rows: PyTorch gives views without elements no address."""
+    n, r = world.size, world.rank
+    lo, hi = n // 2 * r // n, n // 2 * (r + 1) // n
+    mine, other = (world.zeros((n // 2, 4)).torch() for _ in range(2))
+    mine.fill_(r + 1)
+    part = mine[lo:hi]
+    assert world.from_dlpack(part).read().shape == (hi - lo, 4)
+    world.from_dlpack(part).write([[r + 1] * 4] * (hi - lo) or torch.zeros(0, 4).numpy())
+    scalar = mine[0, 0]  # no dimensions
+    with world.stream() as stream:
+        stream.all_gather(other, part)
+        stream.sync()
+        world.barrier()
+        owner = [rank for rank in range(n) if n // 2 * rank // n < n // 2 * (rank + 1) // n]
+        assert other[:, 0].tolist() == [rank + 1 for rank in owner]
+        stream.reduce_scatter(part, other)
+        stream.gather(other, part, root=1)
+        stream.scatter(part, other, root=1)
+        stream.all_to_all(other[:, 4 * r // n:4 * (r + 1) // n], part, 1, 0)
+        stream.all_reduce(mine[:0], mine[:0])
+        stream.sync()
+        world.barrier()
+        mine.fill_(1)
+        world.barrier()
+        stream.all_reduce(scalar, scalar)
+        stream.sync()
+        assert scalar.item() == n and mine.sum() == n + 4 * (n // 2) - 1
+        world.barrier()
+
+
 def negated(world, torch):
     """Views whose memory does not hold their values are refused, whatever was given before."""
     x = world.full((4, 2), world.rank + 1.0).torch()
@@ -106,7 +137,7 @@ def lifetimes(world, torch):
     assert (graph.grad == 2).all()
 
 
-BODIES = (both_ways, collectives, negated, lifetimes)
+BODIES = (both_ways, collectives, empty_parts, negated, lifetimes)
 
 # ---------------------------------------------------------------- and who starts them
 

@@ -2,7 +2,7 @@
 """
 What becomes of values that are easily lost, in the Python package with NumPy on
 the emulator: NaN and zeros with a sign, roundings, whole numbers that C's types do
-not hold, and elements at odd places.
+not hold, parts without elements, and elements at odd places.
 """
 import os
 import sys
@@ -148,6 +148,48 @@ def names(world):
         assert world.team.create(range(world.size), name).name == kept
 
 
+def empty_parts(world):
+    """More ranks than rows: their parts take part, and are read and written."""
+    import numpy
+
+    n, r = world.size, world.rank
+    lo, hi = 3 * r // n, 3 * (r + 1) // n
+    whole = world.array(numpy.arange(12.0).reshape(3, 4), "f32")
+    with world.stream() as stream:
+        mine, part = whole.numpy(), world.from_dlpack(whole.numpy()[lo:hi])
+        assert part.read().shape == (hi - lo, 4) and (part.read() == mine[lo:hi]).all()
+        part.write(numpy.zeros((hi - lo, 4)))
+        assert (mine[lo:hi] == 0).all() and mine.sum() == 66 - sum(range(4 * lo, 4 * hi))
+        raises(world.errors.ArgumentError, lambda: part.write([1, 2, 3]), "do not fit")
+        world.barrier()
+        stream.all_gather(mine, mine[lo:hi])
+        stream.all_reduce(mine[:0], mine[:0])
+        stream.sync()
+        assert (mine == 0).all()
+    empty = world.from_dlpack(numpy.zeros((0, 4), numpy.float32))  # of NumPy's own memory
+    assert empty.read().shape == (0, 4) and empty.nbytes == 0
+
+
+def without_dimensions(world):
+    import numpy
+
+    tensor = world.full((), 3 + world.rank, "f64")
+    assert tensor.shape == () and tensor.size == 1 and tensor.read() == 3 + world.rank
+    array = tensor.numpy()
+    assert array.shape == () and array == 3 + world.rank
+    assert world.array(numpy.float32(7)).read() == 7 and world.zeros(()).read().shape == ()
+    raises(TypeError, lambda: len(tensor), "no length")
+    with world.stream() as stream:
+        stream.all_reduce(array, tensor)
+        stream.sync()
+    assert tensor.read() == sum(3 + rank for rank in range(world.size))
+    world.barrier()
+    tensor.write(-1)
+    assert array == -1
+    del array
+    tensor.free()
+
+
 def odd_places(world):
     """f32 at an odd byte is refused, and the world goes on."""
     import numpy
@@ -167,7 +209,33 @@ def odd_places(world):
     world.barrier()
 
 
-BODIES = (extremes, roundings, whole_numbers, names, odd_places)
+def empty_products(world):
+    """Of given matrices: some ranks have no rows, or no columns."""
+    import tessera
+
+    for kind in tessera.product.KINDS:
+        for given in ("abc", "c", "a", "b"):
+            for m, n in ((3, 16), (16, 3), (2, 2)):
+                with world.stream() as stream:
+                    product = world.product(kind, m, n, 8, "f32", given=given)
+                    matrices, rooms = {}, []
+                    for letter in given:
+                        shape = product.part(letter).shape
+                        rooms.append(world.zeros((16, 16)))
+                        matrices[letter] = rooms[-1].numpy()[:shape[0], :shape[1]]
+                    product(stream, **matrices)
+                    stream.sync()
+                    world.barrier()
+                    matrices.clear()
+                    product.close()
+                    for room in rooms:
+                        room.free()
+
+
+BODIES = (
+    extremes, roundings, whole_numbers, names, empty_parts, without_dimensions, odd_places,
+    empty_products
+)
 
 # ---------------------------------------------------------------- and who starts the ranks
 

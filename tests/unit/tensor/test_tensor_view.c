@@ -29,6 +29,37 @@ static int view_body(tsr_world_t *world, int argc, char **argv)
 	return 0;
 }
 
+/** The part of a rank that has no rows, or no columns: nowhere, and of the shape that it has. */
+static int empty_part_body(tsr_world_t *world, int argc, char **argv)
+{
+	const int64_t shapes[][2] = {{0, 5}, {5, 0}, {0, 0}};
+	(void)argc, (void)argv;
+	for (int i = 0; i < 3; i++) {
+		const int64_t *shape = shapes[i];
+		tsr_tensor_t part = {.dtype = TSR_F32,
+				     .dims = 2,
+				     .shape = {shape[0], shape[1]},
+				     .stride = {9, 1}};
+		tsr_view_t view = {0};
+		float host = 7;
+		CHECK(tsr_tensor_view(&part, &view) == TSR_OK);
+		CHECK(view.rows == shape[0] && view.cols == shape[1] && view.dtype == TSR_F32);
+		CHECK(tsr_tensor_read(world, &part, &host) == TSR_OK && host == 7);
+		CHECK(tsr_tensor_write(world, &part, &host) == TSR_OK);
+		part.shape[0] = -1;
+		CHECK(tsr_tensor_view(&part, &view) == TSR_ERR_ARGUMENT);
+		CHECK(strstr(tsr_last_error(), "must be 0 or more") != NULL, "%s",
+		      tsr_last_error());
+		CHECK(tsr_tensor_read(world, &part, &host) == TSR_ERR_ARGUMENT);
+	}
+	return 0;
+}
+
+Test(tensor_view, parts_may_be_empty)
+{
+	cr_expect_eq(world_run(1, TSR_PLACE_THREAD, empty_part_body, NULL), 0);
+}
+
 Test(tensor_view, views)
 {
 	cr_expect_eq(world_run(1, TSR_PLACE_THREAD, view_body, NULL), 0);
