@@ -223,26 +223,25 @@ template <typename S> TSR_DEV bool tsr_cuda_is_softened(const tsr_cuda_step<S> *
 }
 
 /**
- * The first step: scores alone. `end`: keys that each row sees, from the first
- * of the span on. Partners: the waits and arrivals in tsr_cuda_load_queries and
- * tsr_cuda_load_keys. Litmus: MP.rel.acq.sameWG-ww (full), LB.retired.sameWG-ww
- * (empty); so in the two below.
+ * A step's scores alone. `end`: keys of the step that each row sees. Partners: the
+ * waits and arrivals in tsr_cuda_load_keys, and where `last` in
+ * tsr_cuda_load_queries. Litmus: MP.rel.acq.sameWG-ww (full),
+ * LB.retired.sameWG-ww (empty); so in those below.
  */
 template <typename S>
-TSR_DEV void tsr_cuda_first_step(tsr_cuda_attender_t *me, float *o, tsr_cuda_step<S> *x, int steps,
-				 int whole, const int end[2], float scale)
+TSR_DEV void tsr_cuda_scores_alone(tsr_cuda_attender_t *me, float *o, tsr_cuda_step<S> *x,
+				   bool last, bool masked, const int end[2], float scale)
 {
 	typedef tsr_cuda_step<S> step_t;
 	const uint32_t stage = tsr_cuda_stage_of(me->n);
-	tsr_cuda_await_panel((uint32_t)(TSR_CUDA_BARRIER_Q + me->group), me->turns++ & 1);
 	tsr_cuda_await_panel(TSR_CUDA_BARRIER_K + stage, tsr_cuda_parity_of(me->n));
 	tsr_cuda_wgmma_begin();
 	tsr_cuda_start_scores<S>(x->s, tsr_cuda_queries_at<S>(me), tsr_cuda_keys_at<S>(me, stage));
 	tsr_cuda_wgmma_await<0>();
 	tsr_cuda_pin<step_t::scores>(x->s);
 	tsr_cuda_free_panel(me, TSR_CUDA_BARRIER_K + stage, true);
-	tsr_cuda_free_panel(me, (uint32_t)(TSR_CUDA_BARRIER_Q + me->group), steps == 1);
-	if (whole < 1)
+	tsr_cuda_free_panel(me, (uint32_t)(TSR_CUDA_BARRIER_Q + me->group), last);
+	if (masked)
 		tsr_cuda_mask<S>(x->s, me->lane, end);
 	tsr_cuda_raise_tops<true>(x, scale);
 	tsr_cuda_soften(x, 0, scale);
@@ -307,6 +306,88 @@ TSR_DEV void tsr_cuda_last_values(tsr_cuda_attender_t *me, float *o, tsr_cuda_st
 	me->n++;
 }
 
+/* ---- values that are not finite, in steps that not all rows see whole */
+
+/** Whether the next step's values hold such. The warpgroup looks together. */
+template <typename S> TSR_DEV bool tsr_cuda_has_infinite(const tsr_cuda_attender_t *me)
+{
+	const uint32_t stage = tsr_cuda_stage_of(me->n), from = tsr_cuda_values_at<S>(me, stage);
+	const int thread = tsr_port_thread() % TSR_CUDA_WARPGROUP_THREADS;
+	bool found = false;
+	tsr_cuda_await_panel(TSR_CUDA_BARRIER_V + stage, tsr_cuda_parity_of(me->n));
+	TSR_GPU_NO_UNROLL
+	for (int i = thread; i < tsr_cuda_panel_bytes<S>::stage / 16;
+	     i += TSR_CUDA_WARPGROUP_THREADS) {
+		uint32_t word[4];
+		tsr_cuda_shared_load_all(word, from + (uint32_t)i * 16);
+		TSR_GPU_UNROLL
+		for (int j = 0; j < 4; j++)
+			found |= !tsr_gpu_pair_is_finite<typename S::tile_t::dtype_t>(word[j]);
+	}
+	return tsr_cuda_any_of_group(me->group, found);
+}
+
+/** The pair of factors of a step's key, for row r of this thread's: one of four lanes has it. */
+template <typename S> TSR_DEV uint32_t tsr_cuda_factors(const uint32_t *p, int lane, int key, int r)
+{
+	uint32_t pair = 0;
+	TSR_GPU_UNROLL
+	for (int i = 0; i < (int)S::keys / 8; i++)
+		pair |= p[2 * i + r] & (key / 8 == i ? ~0u : 0u); /* no index of a register */
+	return __shfl_sync(~0u, pair, lane / 4 * 4 + key % 8 / 2);
+}
+
+/**
+ * o += P * V for a step's values, of the keys that each row sees. The tensor cores
+ * would multiply a row's zeros by what it does not see, and 0 * NaN is NaN.
+ * Partners: as in tsr_cuda_last_values.
+ */
+template <typename S>
+TSR_DEV void tsr_cuda_values_by_hand(tsr_cuda_attender_t *me, float *o, const tsr_cuda_step<S> *x,
+				     const int seen[2])
+{
+	typedef typename S::tile_t::dtype_t dtype_t;
+	enum { words = tsr_cuda_step<S>::scores / 2 };
+	const uint32_t stage = tsr_cuda_stage_of(me->n), from = tsr_cuda_values_at<S>(me, stage);
+	uint32_t p[words]; /* apart: the step's own stay in registers */
+	TSR_GPU_UNROLL
+	for (int i = 0; i < words; i++)
+		p[i] = x->p[i];
+	tsr_cuda_pin<words>(p);
+	TSR_GPU_NO_UNROLL
+	for (int key = 0; key < (int)S::keys; key++) {
+		const uint32_t pair[2] = {tsr_cuda_factors<S>(p, me->lane, key, 0),
+					  tsr_cuda_factors<S>(p, me->lane, key, 1)};
+		TSR_GPU_UNROLL
+		for (int col = 0; col < (int)S::tile_t::N; col += 8) {
+			/* units of 16 bytes change places by key: the swizzle */
+			const uint32_t unit = (uint32_t)((col / 8 % 8) ^ (key % 8)) * 16;
+			uint32_t word[4];
+			tsr_cuda_shared_load_all(
+				word, from +
+					      (uint32_t)(col / 64 * tsr_cuda_panel_bytes<S>::half +
+							 key * 128) +
+					      unit);
+			const uint32_t low = me->lane % 2 ? word[1] : word[0],
+				       high = me->lane % 2 ? word[3] : word[2],
+				       two = me->lane % 4 < 2 ? low : high;
+			TSR_GPU_UNROLL
+			for (int i = 0; i < 4; i++) {
+				const uint32_t factor = key % 2 ? pair[i / 2] >> 16 : pair[i / 2];
+				if (key < seen[i / 2])
+					o[col / 2 + i] = tsr_gpu_fma(
+						tsr_gpu_decode<float, dtype_t>((uint16_t)factor),
+						tsr_gpu_decode<float, dtype_t>(
+							(uint16_t)(two >> i % 2 * 16)),
+						o[col / 2 + i]);
+			}
+		}
+	}
+	tsr_cuda_lanes_meet(); /* all of them have read the panel */
+	tsr_cuda_free_panel(me, TSR_CUDA_BARRIER_V + stage, true);
+	me->n++;
+}
+
 /** The keys that a row sees, counted from the first of the span on. */
 TSR_DEV int tsr_cuda_seen(const tsr_span_t &span, int row)
 {
@@ -331,17 +412,29 @@ TSR_DEV void tsr_cuda_attend_keys(const tsr_coop_t *coop, tsr_cuda_attender_t *m
 		x.top[r] = state->top[r];
 		x.sum[r] = me->lane % 4 == 0 ? state->sum[r] : 0;
 	}
-	tsr_cuda_first_step<S>(me, state->o.v, &x, steps, whole, end, scale);
+	tsr_cuda_await_panel((uint32_t)(TSR_CUDA_BARRIER_Q + me->group), me->turns++ & 1);
+	tsr_cuda_scores_alone<S>(me, state->o.v, &x, steps == 1, whole < 1, end, scale);
 	int step = 1;
 	TSR_GPU_NO_UNROLL
 	for (; step < steps && step < whole; step++)
 		tsr_cuda_next_step<S, false>(me, state->o.v, &x, step + 1 == steps, end, scale);
 	TSR_GPU_NO_UNROLL
 	for (; step < steps; step++) {
-		const int left[2] = {end[0] - step * keys, end[1] - step * keys};
-		tsr_cuda_next_step<S, true>(me, state->o.v, &x, step + 1 == steps, left, scale);
+		const int left[2] = {end[0] - step * keys, end[1] - step * keys},
+			  before[2] = {left[0] + keys, left[1] + keys};
+		const bool last = step + 1 == steps;
+		if (step <= whole || !tsr_cuda_has_infinite<S>(me)) {
+			tsr_cuda_next_step<S, true>(me, state->o.v, &x, last, left, scale);
+			continue;
+		}
+		tsr_cuda_values_by_hand<S>(me, state->o.v, &x, before);
+		tsr_cuda_scores_alone<S>(me, state->o.v, &x, last, true, left, scale);
 	}
-	tsr_cuda_last_values<S>(me, state->o.v, &x);
+	const int left[2] = {end[0] - (steps - 1) * keys, end[1] - (steps - 1) * keys};
+	if (steps > whole && tsr_cuda_has_infinite<S>(me))
+		tsr_cuda_values_by_hand<S>(me, state->o.v, &x, left);
+	else
+		tsr_cuda_last_values<S>(me, state->o.v, &x);
 	TSR_GPU_UNROLL
 	for (int r = 0; r < 2; r++) {
 		x.sum[r] += __shfl_xor_sync(~0u, x.sum[r], 1);

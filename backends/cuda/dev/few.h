@@ -223,6 +223,76 @@ TSR_DEV uint32_t tsr_cuda_few_column(uint32_t first, uint32_t second, int upper)
 	return upper ? first >> 16 | (second & 0xffff0000u) : (first & 0xffffu) | second << 16;
 }
 
+/** The factor of a step's key for row lane / 4 + 8 r, which one lane of a group has. */
+template <typename D>
+TSR_DEV float tsr_cuda_few_factor(const uint32_t (&p)[4], int lane, int key, int r)
+{
+	const uint32_t pair =
+		__shfl_sync(~0u, key < 8 ? p[r] : p[2 + r], lane / 4 * 4 + key % 8 / 2);
+	return tsr_gpu_decode<float, D>((uint16_t)(key % 2 ? pair >> 16 : pair));
+}
+
+/**
+ * Adds values of step `n` that are not finite to the rows that see their keys, and
+ * puts zeros in their places: the product would multiply them by the zeros of the
+ * other rows, too, which gives NaN.
+ */
+template <typename S>
+TSR_DEV void tsr_cuda_few_add_infinite(const tsr_cuda_few_place<S> &me, int stage, int n,
+				       tsr_cuda_share_of_keys<S> *own, const uint32_t (&p)[4])
+{
+	typedef tsr_cuda_few<S> few;
+	typedef typename S::tile_t::dtype_t dtype_t;
+	TSR_GPU_NO_UNROLL
+	for (int key = 0; key < (int)TSR_CUDA_FEW_KEYS; key++) {
+		const float factor[2] = {tsr_cuda_few_factor<dtype_t>(p, me.lane, key, 0),
+					 tsr_cuda_few_factor<dtype_t>(p, me.lane, key, 1)};
+		const int at = tsr_cuda_few_key(me.warp, n) + key;
+		TSR_GPU_UNROLL
+		for (int i = 0; i < 2 * few::halves; i++) { /* of a half, two units in turn */
+			unsigned char *place =
+				tsr_cuda_few_value_unit(me, stage, key,
+							i / 2 * 8 + me.lane % 4 * 2 + i % 2);
+			const tsr_cuda_unit_t unit = tsr_cuda_unit_read(place);
+			TSR_GPU_UNROLL
+			for (int j = 0; j < 2 * TSR_CUDA_UNIT; j++) {
+				const uint32_t x = unit.word[j / 2 % 4] >> j % 2 * 16;
+				const int r = j / TSR_CUDA_UNIT;
+				if (!tsr_gpu_half_is_finite<dtype_t>(x) && at < me.seen[r])
+					own->o[(i / 2 * 8 + j % TSR_CUDA_UNIT) * 4 + 2 * r +
+					       i % 2] +=
+						factor[r] *
+						tsr_gpu_decode<float, dtype_t>((uint16_t)x);
+			}
+			tsr_cuda_lanes_meet(); /* eight lanes have read the unit */
+			uint32_t word[4];
+			TSR_GPU_UNROLL
+			for (int j = 0; j < 4; j++)
+				word[j] = tsr_gpu_pair_of_finite<dtype_t>(unit.word[j]);
+			if (me.lane < 4)
+				tsr_cuda_shared_store_all(tsr_cuda_shared_address(place), word);
+		}
+	}
+	tsr_cuda_lanes_meet();
+}
+
+/** Whether values of a step are infinite or NaN. */
+template <typename S>
+TSR_DEV bool tsr_cuda_few_has_infinite(const tsr_cuda_few_place<S> &me, int stage)
+{
+	typedef tsr_cuda_few<S> few;
+	bool found = false;
+	TSR_GPU_NO_UNROLL
+	for (int e = me.lane; e < (int)TSR_CUDA_FEW_KEYS * few::units; e += TSR_CUDA_LANES) {
+		const tsr_cuda_unit_t unit =
+			tsr_cuda_unit_read(tsr_cuda_few_value_unit(me, stage, e / few::units,
+								   e % few::units));
+		for (int i = 0; i < 4; i++)
+			found |= !tsr_gpu_pair_is_finite<typename S::tile_t::dtype_t>(unit.word[i]);
+	}
+	return tsr_cuda_any(found);
+}
+
 /** o += P * V. Column j of a lane's eight is in block j. */
 template <typename S>
 TSR_DEV void tsr_cuda_few_values(const tsr_cuda_few_place<S> &me, int stage,
@@ -274,9 +344,12 @@ TSR_DEV void tsr_cuda_few_steps(const tsr_cuda_few_place<S> &me, tsr_cuda_share_
 		tsr_cuda_pull_await<stages - 1>();
 		tsr_cuda_lanes_meet(); /* lanes have pulled each other's keys */
 		tsr_cuda_few_scores(me, stage, s);
-		if (tsr_cuda_few_key(me.warp, n) + TSR_CUDA_FEW_KEYS > me.all)
+		const bool masked = tsr_cuda_few_key(me.warp, n) + TSR_CUDA_FEW_KEYS > me.all;
+		if (masked)
 			tsr_cuda_few_mask(me, n, s);
 		tsr_cuda_few_soften(me, own, s, p);
+		if (masked && tsr_cuda_few_has_infinite(me, stage))
+			tsr_cuda_few_add_infinite(me, stage, n, own, p);
 		tsr_cuda_few_values(me, stage, own, p);
 		tsr_cuda_lanes_meet(); /* and are to pull to where others have read them */
 		tsr_cuda_few_fill(me, stage, n + stages);

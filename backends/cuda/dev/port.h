@@ -80,7 +80,8 @@ TSR_DEV void tsr_port_meet_block(void)
 enum {
 	TSR_CUDA_BARRIER_WORKER = 1,
 	/* of worker 0 in a main loop */
-	TSR_CUDA_BARRIER_CONSUMERS = TSR_CUDA_BARRIER_WORKER + TSR_GPU_MAX_WORKERS
+	TSR_CUDA_BARRIER_CONSUMERS = TSR_CUDA_BARRIER_WORKER + TSR_GPU_MAX_WORKERS,
+	TSR_CUDA_BARRIER_GROUP /* and the next one: of each of its warpgroups that multiply */
 };
 
 TSR_DEV void tsr_port_meet_worker(int worker, int threads)

@@ -32,6 +32,22 @@ template <int PENDING> TSR_DEV void tsr_cuda_wgmma_await(void)
 	__asm__ volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
+/** Whether it holds in any thread of the warpgroup, which meets. `group`: 0 or 1. */
+TSR_DEV bool tsr_cuda_any_of_group(int group, bool says)
+{
+	uint32_t any;
+	__asm__ volatile("{\n\t"
+			 ".reg .pred says, any;\n\t"
+			 "setp.ne.u32 says, %1, 0;\n\t"
+			 "barrier.cta.red.or.pred any, %2, %3, says;\n\t"
+			 "selp.u32 %0, 1, 0, any;\n\t}"
+			 : "=r"(any)
+			 : "r"((uint32_t)says), "r"(TSR_CUDA_BARRIER_GROUP + group),
+			   "n"(TSR_CUDA_WARPGROUP_THREADS)
+			 : "memory");
+	return any != 0;
+}
+
 /**
  * No instruction; but the compiler moves no use of the registers across it. It
  * stands before products begin, and after they have been awaited.

@@ -148,6 +148,29 @@ template <typename V> TSR_DEV float tsr_gpu_for_half(V x)
 	return tsr_gpu_round_odd((double)x);
 }
 
+/** The exponent's bits of 16-bit floats. */
+template <typename D>
+constexpr uint32_t tsr_gpu_exponent = (int)D::code == (int)TSR_BF16 ? 0x7f80u : 0x7c00u;
+
+/** Whether an element, the lower 16 bits, is neither infinite nor NaN. */
+template <typename D> TSR_DEV bool tsr_gpu_half_is_finite(uint32_t element)
+{
+	return (element & tsr_gpu_exponent<D>) != tsr_gpu_exponent<D>;
+}
+
+/** The same of two elements in one word. */
+template <typename D> TSR_DEV bool tsr_gpu_pair_is_finite(uint32_t pair)
+{
+	return tsr_gpu_half_is_finite<D>(pair) && tsr_gpu_half_is_finite<D>(pair >> 16);
+}
+
+/** The pair, with zeros in place of what is not finite. */
+template <typename D> TSR_DEV uint32_t tsr_gpu_pair_of_finite(uint32_t pair)
+{
+	return (tsr_gpu_half_is_finite<D>(pair) ? pair & 0xffffu : 0u) |
+	       (tsr_gpu_half_is_finite<D>(pair >> 16) ? pair & 0xffff0000u : 0u);
+}
+
 /** The limits of an integer type. */
 template <typename I> struct tsr_gpu_limits {
 	static constexpr bool is_signed = (I)-1 < (I)0;

@@ -162,6 +162,89 @@ template <typename P> TSR_DEV void tsr_hip_rescale(typename P::step_t &x)
 		x.o[block] *= x.shrink;
 }
 
+/* ---- values that are not finite, in steps that not all queries see whole */
+
+template <typename P> TSR_DEV uint32_t tsr_hip_word_of(const typename P::parts_t &parts, int i)
+{
+	uint32_t word[4];
+	__builtin_memcpy(word, &parts, sizeof word);
+	return word[i];
+}
+
+/** The factor of a step's key for a lane's query: one of its two lanes has it. */
+template <typename P>
+TSR_DEV float tsr_hip_factor(const tsr_coop_t *coop, const typename P::step_t &x, int key)
+{
+	uint32_t pair = 0;
+	TSR_GPU_UNROLL
+	for (int i = 0; i < P::key_groups; i++)
+		TSR_GPU_UNROLL
+	for (int j = 0; j < 4; j++)
+		pair |= tsr_hip_word_of<P>(x.p[i], j) &
+			(key / 16 == i && key % 8 / 2 == j ? ~0u : 0u);
+	const uint32_t theirs = tsr_gpu_bits(tsr_hip_of_partner(coop, tsr_gpu_float(pair)));
+	if (coop->thread % TSR_HIP_LANES / TSR_HIP_ATTEND_EDGE != key / 8 % 2)
+		pair = theirs;
+	return tsr_gpu_decode<float, typename P::dtype_t>((uint16_t)(key % 2 ? pair >> 16 : pair));
+}
+
+/** Adds what is not finite to O where the lane's query sees it: the first `seen` keys. */
+template <typename P>
+TSR_DEV void tsr_hip_add_infinite(const tsr_coop_t *coop, typename P::step_t &x,
+				  const typename P::stored_t *stage, int seen)
+{
+	constexpr tsr_hip_lanes_t lanes = tsr_hip_attend_v(P::d);
+	TSR_GPU_NO_UNROLL
+	for (int key = 0; key < (int)P::step; key++) {
+		const float factor = tsr_hip_factor<P>(coop, x, key);
+		int thread = coop->thread;
+		tsr_hip_pin(thread); /* addresses are computed here, and not kept in registers */
+		TSR_GPU_UNROLL
+		for (int i = 0; i < P::col_blocks * P::registers; i++) {
+			const typename P::stored_t value =
+				stage[tsr_hip_place(lanes, tsr_hip_attend_col(thread, i), key)];
+			const bool adds =
+				(key < seen) & !tsr_gpu_half_is_finite<typename P::dtype_t>(value);
+			/* without a branch, and so without a mask of lanes for each element */
+			x.o[i / P::registers][i % P::registers] =
+				tsr_gpu_fma(factor,
+					    tsr_gpu_decode<float, typename P::dtype_t>(
+						    (typename P::stored_t)(adds ? value : 0)),
+					    x.o[i / P::registers][i % P::registers]);
+		}
+	}
+}
+
+/**
+ * Takes values that are not finite out of the product, which would multiply them
+ * by the zeros of queries that do not see them: that gives NaN. A wave has read the
+ * whole stage.
+ */
+template <typename P>
+TSR_DEV void tsr_hip_take_infinite(const tsr_coop_t *coop, typename P::step_t &x,
+				   typename P::values_t &v, const typename P::stored_t *stage,
+				   int seen)
+{
+	bool found = false;
+	TSR_GPU_UNROLL
+	for (int i = 0; i < P::key_groups * P::col_blocks * 4; i++)
+		found |= !tsr_gpu_pair_is_finite<typename P::dtype_t>(tsr_hip_word_of<P>(
+			v.group[i / 4 / P::col_blocks][i / 4 % P::col_blocks], i % 4));
+	if (tsr_port_ballot(found) == 0)
+		return;
+	tsr_hip_add_infinite<P>(coop, x, stage, seen);
+	TSR_GPU_UNROLL
+	for (int i = 0; i < P::key_groups * P::col_blocks; i++) {
+		typename P::parts_t &parts = v.group[i / P::col_blocks][i % P::col_blocks];
+		uint32_t word[4];
+		TSR_GPU_UNROLL
+		for (int j = 0; j < 4; j++)
+			word[j] = tsr_gpu_pair_of_finite<typename P::dtype_t>(
+				tsr_hip_word_of<P>(parts, j));
+		__builtin_memcpy(&parts, word, sizeof parts);
+	}
+}
+
 /* ---- a task */
 
 /** The keys that a row sees, counted from the first of the span on. */
@@ -247,6 +330,8 @@ TSR_DEV void tsr_hip_next_step(tsr_coop_t *coop, tsr_hip_attender<P> &me, int se
 	tsr_hip_lay_step<P>(coop, me.stages.k, me.stages.free_v, me.load);
 	tsr_hip_begin_keys<P, GATE>(coop, me.load, me.from, a, span, ctx);
 	tsr_hip_read_values<P>(coop, v, me.stages.v);
+	if (MASKED) /* those of the step before */
+		tsr_hip_take_infinite<P>(coop, me.x, v, me.stages.v, seen + P::step);
 	tsr_hip_reads_first();
 	tsr_hip_scores<P>(me.x, k);
 	tsr_hip_add_values<P>(me.x, v);
@@ -287,6 +372,8 @@ TSR_DEV void tsr_hip_attend_keys(tsr_coop_t *coop, S *state, const tsr_gpu_atten
 		tsr_hip_next_step<P, GATE, true>(coop, me, seen - n * P::step, a, span, ctx);
 	typename P::values_t v;
 	tsr_hip_read_values<P>(coop, v, me.stages.v);
+	if (whole < steps)
+		tsr_hip_take_infinite<P>(coop, me.x, v, me.stages.v, seen - (steps - 1) * P::step);
 	tsr_hip_add_values<P>(me.x, v);
 	tsr_gpu_meet_shared(coop); /* the stages are free */
 	tsr_hip_give_state<P>(coop, me.x, state);

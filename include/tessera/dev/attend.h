@@ -77,7 +77,8 @@ typedef struct tsr_span {
 	int64_t first;
 	/* TSR_MASK_CAUSAL: row i of the tile sees key j if j <= (first + i) / group + diagonal. It
 	 * may be negative; then the first rows may see no key. Keys that no row of the tile sees
-	 * are not read, and no gate is called for them. */
+	 * are not read, and no gate is called for them. What a row does not see never reaches it,
+	 * be it infinite or NaN. */
 	int64_t diagonal;
 } tsr_span_t;
 

@@ -160,6 +160,33 @@ static void soften_row(const attention_t *a, int64_t row, float *scores, int64_t
 		o[col] *= shrink;
 }
 
+/** The keys of the run that a row of the tile sees. */
+static int64_t seen_of(const tsr_span_t *run, int64_t row)
+{
+	return tsr_lesser(tsr_span_limit(run, row) - run->k0, run->k1 - run->k0);
+}
+
+/**
+ * Adds the values that are not finite to the rows that see their keys, and puts
+ * zeros in their places: the product would multiply them by the zeros of the rows
+ * that do not, which gives NaN. The first row sees the fewest keys.
+ */
+static void add_infinite(const attention_t *a, const tsr_span_t *run)
+{
+	const int64_t keys = run->k1 - run->k0, depth = a->tile.n, first = seen_of(run, a->first);
+	for (int64_t key = first > 0 ? first : 0; key < keys; key++)
+		for (int64_t col = 0; col < depth; col++) {
+			float *value = a->values + key * depth + col;
+			if (isfinite(*value))
+				continue;
+			for (int64_t row = 0; row < a->rows; row++)
+				if (key < seen_of(run, a->first + row))
+					tsr_row_o(a->state, a->first + row)[col] +=
+						a->scores[row * keys + key] * *value;
+			*value = 0;
+		}
+}
+
 /** Adds the keys of a run, which have been loaded. */
 static void add_keys(const attention_t *a, const tsr_span_t *run)
 {
@@ -170,6 +197,7 @@ static void add_keys(const attention_t *a, const tsr_span_t *run)
 	for (int64_t row = 0; row < a->rows; row++)
 		soften_row(a, a->first + row, a->scores + row * keys, keys,
 			   tsr_span_limit(run, a->first + row) - run->k0);
+	add_infinite(a, run);
 	tsr_blas_add_product(a->coop, TSR_F32, (int)a->rows, depth, keys, a->scores, keys,
 			     a->values, depth, tsr_row_o(a->state, a->first), depth);
 }

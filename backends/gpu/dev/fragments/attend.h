@@ -116,9 +116,9 @@ template <typename S> TSR_DEV void tsr_gpu_soften(const tsr_coop_t *coop, S *sta
 	}
 }
 
-/** O = O * rescaling + factors * V. */
+/** O = O * rescaling + factors * V, of the keys that a row sees: 0 * NaN is NaN. */
 template <typename S>
-TSR_DEV void tsr_gpu_add_values(const tsr_coop_t *coop, S *state,
+TSR_DEV void tsr_gpu_add_values(const tsr_coop_t *coop, S *state, const tsr_span_t &span,
 				const tsr_gpu_keys<typename S::tile_t> &keys)
 {
 	typedef typename S::frag_t frag_t;
@@ -128,9 +128,11 @@ TSR_DEV void tsr_gpu_add_values(const tsr_coop_t *coop, S *state,
 	TSR_GPU_EACH(frag_t, coop, i, e)
 	{
 		const int row = tsr_gpu_row<frag_t>(coop, i), col = tsr_gpu_col<frag_t>(coop, i);
+		const int seen =
+			(int)tsr_gpu_least(keys.count, tsr_span_limit(&span, row) - keys.first);
 		float sum = state->o.v[i] * scratch[rows * wide + row];
 		TSR_GPU_NO_UNROLL
-		for (int key = 0; key < keys.count; key++)
+		for (int key = 0; key < seen; key++)
 			sum = tsr_gpu_fma(
 				scratch[row * wide + key],
 				tsr_gpu_decode<float, dtype_t>(keys.v[key * keys.v_ld + col]), sum);
@@ -164,7 +166,7 @@ TSR_DEV void tsr_gpu_attend_near(tsr_coop_t *coop, S *state, const tsr_gpu_atten
 		tsr_gpu_meet(coop);
 		tsr_gpu_soften(coop, state);
 		tsr_gpu_meet(coop);
-		tsr_gpu_add_values(coop, state, keys);
+		tsr_gpu_add_values(coop, state, run, keys);
 		tsr_gpu_meet(coop);
 	}
 }

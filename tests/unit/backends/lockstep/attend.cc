@@ -2,7 +2,8 @@
  * The main loops of attention and the calls on states, with the layouts of both
  * ports, lane by lane on the CPU: compared with a softmax in double, at the edges
  * of tiles and of views, causal and not, with a gate and without, in one piece and
- * in three that are merged in the three ways that there are. The plain loop, CUDA's
+ * in three that are merged in the three ways that there are. What is NaN reaches the
+ * queries that see it, and no other. The plain loop, CUDA's
  * of few queries and that of Hopper's pipeline, and HIP's on matrix cores.
  * ci/checks/lockstep runs it.
  */
@@ -181,20 +182,32 @@ static const tile_t tiles[] = {
 	 0x1p-10},
 };
 
-/* Parts of the keys; the mask; columns on the left of the head, and behind it; as above. */
+/*
+ * Parts of the keys; the mask; columns on the left of the head, and behind it; as
+ * above; and in which eighth of the keys one's value is NaN, from 1 on: 0: in none.
+ */
 typedef struct attend_case {
-	int parts, causal, diagonal, group, left, right, continues;
+	int parts, causal, diagonal, group, left, right, continues, nan;
 } attend_case_t;
 
 static const attend_case_t cases[] = {
-	{1, 0, 0, 1, 0, 0, 0},      {PARTS, 0, 0, 1, 8, 0, 0},
-	{1, 1, -7, 1, 0, 16, 0},    {1, 1, 20, 1, 8, 3, 0}, /* rows are not aligned */
-	{PARTS, 1, 20, 3, 0, 0, 0}, {PARTS, 0, 0, 1, 0, 0, 1},
-	{1, 1, -130, 1, 0, 0, 0}, /* the first tile of 128 queries sees no keys */
+	{1, 0, 0, 1, 0, 0, 0, 0},      {PARTS, 0, 0, 1, 8, 0, 0, 0},
+	{1, 1, -7, 1, 0, 16, 0, 0},    {1, 1, 20, 1, 8, 3, 0, 0}, /* rows are not aligned */
+	{PARTS, 1, 20, 3, 0, 0, 0, 0}, {PARTS, 0, 0, 1, 0, 0, 1, 0},
+	{1, 1, -130, 1, 0, 0, 0, 0}, /* the first tile of 128 queries sees no keys */
+	{1, 1, -7, 1, 0, 0, 0, 1},     {1, 1, 20, 1, 8, 3, 0, 3},
+	{PARTS, 1, 20, 1, 0, 0, 0, 4}, {1, 1, 100, 3, 0, 0, 0, 8},
+	{PARTS, 0, 0, 1, 0, 0, 1, 8},
 };
 
-static int wrong_in_row(const tile_t *tile, const attend_args_t *a, int row, const float *o,
-			float lse)
+/* The key whose value is NaN in column 1; -1: none. */
+static int nan_key(const attend_case_t *c, int keys)
+{
+	return c->nan ? keys * c->nan / 8 - 1 : -1;
+}
+
+static int wrong_in_row(const tile_t *tile, const attend_args_t *a, int row, int bad_key,
+			const float *o, float lse)
 {
 	const int own = row / a->group + a->diagonal + 1,
 		  limit = a->causal && own < a->keys ? own : a->keys;
@@ -212,6 +225,10 @@ static int wrong_in_row(const tile_t *tile, const attend_args_t *a, int row, con
 		sum += p[key] = exp(p[key] - top);
 	for (int d = 0; d < tile->d; d++) {
 		double want = 0, weight = 0;
+		if (d == 1 && bad_key >= 0 && bad_key < limit) {
+			wrong += o[d] == o[d];
+			continue;
+		}
 		for (int key = 0; key < limit; key++) {
 			const double x = p[key] / sum * (double)lockstep_number(2, key, d);
 			want += x;
@@ -230,7 +247,7 @@ static int wrong_in_row(const tile_t *tile, const attend_args_t *a, int row, con
 static char memory[12][MOST_BYTES] __attribute__((aligned(16)));
 
 /* Poison: where no element is there are no numbers. */
-static void fill_operands(const tile_t *tile, const attend_args_t *a)
+static void fill_operands(const tile_t *tile, const attend_args_t *a, int bad_key)
 {
 	const tsr_view_t view[] = {a->q, a->k, a->v};
 	for (int which = 0; which < 10; which++)
@@ -240,7 +257,9 @@ static void fill_operands(const tile_t *tile, const attend_args_t *a)
 			for (int col = 0; col < tile->d; col++)
 				lockstep_put(tile->dtype, memory[which],
 					     row * view[which].ld + a->col + col,
-					     lockstep_number(which, row, col));
+					     which == 2 && row == bad_key && col == 1
+						     ? (float)NAN
+						     : lockstep_number(which, row, col));
 }
 
 static attend_args_t args_of(const tile_t *tile, const attend_case_t *c, int keys)
@@ -283,7 +302,8 @@ static int64_t keys_to_gate(const tile_t *tile, const attend_args_t *args)
 static int run_case(const tile_t *tile, const attend_case_t *c, int keys)
 {
 	const attend_args_t args = args_of(tile, c, keys);
-	fill_operands(tile, &args);
+	const int bad_key = nan_key(c, keys);
+	fill_operands(tile, &args, bad_key);
 	tsr_gpu_context_t context = {};
 	int64_t peer_offset[1] = {0};
 	context.size = context.blocks = 1;
@@ -294,13 +314,14 @@ static int run_case(const tile_t *tile, const attend_case_t *c, int keys)
 	lockstep_run(tile->entry, BLOCK_THREADS, CONSUMERS, &context, &args);
 	int wrong = (int)wrong_gates + (gated_keys != keys_to_gate(tile, &args));
 	for (int row = 0; row < tile->queries; row++)
-		wrong += wrong_in_row(tile, &args, row, (const float *)memory[3] + row * tile->d,
+		wrong += wrong_in_row(tile, &args, row, bad_key,
+				      (const float *)memory[3] + row * tile->d,
 				      ((const float *)memory[4])[row]);
 	if (wrong)
 		printf("%s, %d keys in %d parts, causal %d at %d, groups of %d, between %d and %d"
-		       " columns: %d wrong elements\n",
+		       " columns, NaN at key %d: %d wrong elements\n",
 		       tile->name, keys, c->parts, c->causal, c->diagonal, c->group, c->left,
-		       c->right, wrong);
+		       c->right, bad_key, wrong);
 	return wrong != 0;
 }
 

@@ -69,6 +69,23 @@ template <int PENDING> TSR_DEV void tsr_cuda_wgmma_await(void)
 				      .meet[lockstep_thread / TSR_CUDA_WARPGROUP_THREADS]);
 }
 
+/** The warpgroup meets before the flag is set, before it is read, and before it is cleared. */
+TSR_DEV bool tsr_cuda_any_of_group(int group, bool says)
+{
+	pthread_barrier_t *meet =
+		&lockstep_warpgroups.meet[lockstep_thread / TSR_CUDA_WARPGROUP_THREADS];
+	static int found[2];
+	if (lockstep_thread % TSR_CUDA_WARPGROUP_THREADS == 0)
+		__atomic_store_n(&found[group], 0, __ATOMIC_RELAXED);
+	pthread_barrier_wait(meet);
+	if (says)
+		__atomic_store_n(&found[group], 1, __ATOMIC_RELAXED);
+	pthread_barrier_wait(meet);
+	const bool any = __atomic_load_n(&found[group], __ATOMIC_RELAXED) != 0;
+	pthread_barrier_wait(meet);
+	return any;
+}
+
 template <int COUNT> TSR_DEV void tsr_cuda_pin(float *)
 {
 }
