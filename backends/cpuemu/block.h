@@ -78,6 +78,7 @@ typedef struct tsr_cpu_env {
 	unsigned char *base[TSR_MAX_RANKS]; /* address in this process of every rank's heap */
 	int cpus;                           /* number of processors that this process may use */
 	_Atomic int running;                /* workers of this rank that are inside a kernel */
+	int spread; /* the threads that the passes of a TSR_EACH are spread over in plain runs */
 	/* until when other work seems to use the processors; a guess */
 	_Atomic uint64_t busy_until_ns;
 	int spares;
@@ -118,6 +119,10 @@ typedef struct tsr_cpu_worker {
 	bool saved; /* it is the place of a saved state */
 	tsr_record_entry_t record;
 	struct tsr_cpu_events *events; /* where its events are kept; null: nothing is recorded */
+	bool in_each;                  /* between begin and end of a TSR_EACH */
+	unsigned char *before;         /* explored: shared memory as it was when that began */
+	struct tsr_cpu_passes *passes; /* how its passes are made; null: it was never asked */
+	unsigned char *stack;          /* where the frames of the kernel begin, from above */
 	tsr_cpu_arena_t arena;
 } tsr_cpu_worker_t;
 

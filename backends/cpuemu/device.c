@@ -49,6 +49,7 @@ static tsr_status_t device_open(const tsr_host_t *host, tsr_device_t **device_ou
 	device->env.rank = host->rank;
 	device->env.size = host->size;
 	device->env.cpus = usable_cpus();
+	device->env.spread = options.spread_passes;
 	snprintf(device->props.name, sizeof device->props.name, "CPU emulator");
 	device->props.ordinal = -1;
 	device->props.resident_blocks = options.resident_blocks;

@@ -56,6 +56,7 @@ static void fibre_main(void *ctx)
 	tsr_device_t *device = block->launch->stream->device;
 	tsr_cpu_run_worker(&fibre->worker, block, fibre->index);
 	tsr_cpu_arena_clear(&fibre->worker.arena);
+	free(fibre->worker.passes);
 	free(fibre);
 	tsr_exploration_end(tsr_cpu_explored(device), block->launch->end);
 	pthread_mutex_lock(&device->lock);

@@ -5,6 +5,7 @@
 
 #include "cpuemu/dev/memory/far.h"
 #include "cpuemu/dev/memory/scoped.h"
+#include "cpuemu/dev/passes/passes.h"
 #include "cpuemu/device.h"
 #include "cpuemu/events.h"
 #include "cpuemu/shared.h"
@@ -34,6 +35,15 @@ static tsr_cpu_block_t *next_worker(tsr_device_t *device, int *index_out)
 	return block;
 }
 
+/** The kernel, whose frames are below this one's. */
+__attribute__((noinline)) static void run_kernel(tsr_coop_t *block, tsr_coop_t *worker)
+{
+	const tsr_cpu_block_t *b = block->block;
+	block->worker->stack = __builtin_frame_address(0);
+	b->kernel->cpu(block, worker, b->launch->args, b->shared);
+	block->worker->stack = NULL; /* and no jump in place of the call */
+}
+
 void tsr_cpu_run_worker(tsr_cpu_worker_t *worker, tsr_cpu_block_t *block, int index)
 {
 	tsr_cpu_env_t *env = block->env;
@@ -43,6 +53,9 @@ void tsr_cpu_run_worker(tsr_cpu_worker_t *worker, tsr_cpu_block_t *block, int in
 			  launch->file, launch->line, NULL,  0};
 	tsr_coop_t one = {block, worker, 0, 1, TSR_CPU_WORKER, launch->file, launch->line, NULL, 0};
 	worker->index = index;
+	worker->in_each = false;
+	if (worker->passes)
+		worker->passes->planned = false;
 	memset(&worker->record, 0, sizeof worker->record);
 	worker->events = NULL;
 	if (launch->entries) {
@@ -54,7 +67,7 @@ void tsr_cpu_run_worker(tsr_cpu_worker_t *worker, tsr_cpu_block_t *block, int in
 	atomic_fetch_add_explicit(&env->running, 1, memory_order_relaxed);
 	if (atomic_load_explicit(&env->host->words->aborted, memory_order_relaxed) == 0) {
 		tsr_scoped_enter(block);
-		block->kernel->cpu(&all, &one, launch->args, block->shared);
+		run_kernel(&all, &one);
 		tsr_cpu_shared_check(&all);
 		/* the end of a launch is a release at system scope */
 		tsr_far_release(env, TSR_SCOPE_SYSTEM);
@@ -166,6 +179,7 @@ void tsr_cpu_pool_close(tsr_device_t *device)
 		device->threads = thread->next;
 		pthread_join(thread->id, NULL);
 		tsr_cpu_arena_clear(&thread->worker.arena);
+		free(thread->worker.passes);
 		free(thread);
 	}
 }

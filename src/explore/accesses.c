@@ -113,6 +113,8 @@ void tsr_exploration_write(tsr_exploration_t *x, const tsr_op_site_t *site, unsi
 	need(x, x->memory->write(x, number, &span, private_from, from_pitch, &found));
 	tsr_waits_wake(x, place.area, place.offset, rows);
 	tsr_slab_check(x, number, place.area, place.offset, rows);
+	if (site->coop && area_of(x, place)->shared)
+		need(x, tsr_unmet_note(x, number, place.area, place.offset, rows));
 	tsr_exploration_judge(x, number, place.area, true, &found);
 }
 
@@ -136,6 +138,8 @@ void tsr_exploration_copy(tsr_exploration_t *x, const tsr_op_site_t *site, unsig
 	need(x, status);
 	tsr_waits_wake(x, target.area, target.offset, &rows_to);
 	tsr_slab_check(x, number, target.area, target.offset, &rows_to);
+	if (site->coop && area_of(x, target)->shared)
+		need(x, tsr_unmet_note(x, number, target.area, target.offset, &rows_to));
 	/* who uses what is copied is told, and not who copies a slot that is filled in part */
 	found[0].unwritten = false;
 	tsr_exploration_judge(x, number, source.area, false, &found[0]);
@@ -272,6 +276,7 @@ void tsr_exploration_met(tsr_exploration_t *x)
 	need(x, tsr_pieces_end(x));
 	need(x, x->memory->met(x));
 	need(x, tsr_shadow_meet(x->shadow, tsr_actor(x)->thread));
+	tsr_unmet_forget(tsr_actor(x), false);
 }
 
 void tsr_exploration_fence(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_views_order_t order,

@@ -197,8 +197,10 @@ void tsr_exploration_destroy(tsr_exploration_t *x)
 	free(x->areas);
 	free(x->codes);
 	free(x->places);
-	for (int task = 0; task < x->actor_room; task++)
+	for (int task = 0; task < x->actor_room; task++) {
 		free(x->actors[task].said);
+		free(x->actors[task].unmet);
+	}
 	free(x->actors);
 	free(x->operations);
 	free(x->slabs);
@@ -305,6 +307,7 @@ void tsr_exploration_end(tsr_exploration_t *x, tsr_edge_t *end)
 	if (tsr_pieces_end(x) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
 	tsr_shadow_end_coop(x->shadow, actor->thread);
+	tsr_unmet_forget(actor, true);
 	tsr_links_edge(x, TSR_STEP_GIVE, tsr_explorer_self(x->explorer), end, NULL);
 	if (tsr_views_end_thread(x->views, actor->thread, end) != TSR_OK ||
 	    x->memory->end(x, who, actor) != TSR_OK)

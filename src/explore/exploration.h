@@ -233,6 +233,46 @@ void tsr_exploration_fence(tsr_exploration_t *exploration, const tsr_op_site_t *
 /** Completes all earlier stores of the caller to peers. */
 void tsr_exploration_flush(tsr_exploration_t *exploration);
 
+/*
+ * A loop whose passes the threads of the caller's coop share: the port makes
+ * them several times, in parts, and looks at what they have changed in the
+ * block's shared memory. The exploration says how they are divided, and is told
+ * what was found. Nothing else is asked of it meanwhile.
+ */
+
+/** The loop begins. Returns one of `ways` to divide its passes; 0: as by default. */
+int tsr_exploration_passes(tsr_exploration_t *exploration, const tsr_op_site_t *site, int ways);
+void tsr_exploration_passes_end(tsr_exploration_t *exploration);
+
+/**
+ * The kernel goes on with locals of one thread, which has made some of the passes:
+ * if the program fails, it may be for that.
+ */
+void tsr_exploration_passes_apart(tsr_exploration_t *exploration, const tsr_op_site_t *site);
+
+/** Two passes touch the same bytes, and one of them writes. */
+typedef struct tsr_passes_race {
+	const unsigned char *at;
+	size_t bytes;
+	bool reads;  /* pass[1] reads what pass[0] writes; else both write */
+	int pass[2]; /* -1: not known */
+} tsr_passes_race_t;
+
+void tsr_exploration_passes_race(tsr_exploration_t *exploration, const tsr_op_site_t *site,
+				 const tsr_passes_race_t *race);
+
+/** A pass computes with a local that another pass has changed. */
+void tsr_exploration_passes_carry(tsr_exploration_t *exploration, const tsr_op_site_t *site);
+
+/**
+ * The i-th run of bytes that the caller's coop has written to its block's shared
+ * memory since it last met; false: there is none. Then: the passes read what is
+ * there.
+ */
+bool tsr_exploration_unmet(const tsr_exploration_t *exploration, int i, size_t *offset_out,
+			   size_t *bytes_out);
+void tsr_exploration_passes_read(tsr_exploration_t *exploration, const tsr_op_site_t *site, int i);
+
 /** How a wait for flags ended. */
 typedef enum tsr_flag_end { TSR_FLAG_OK, TSR_FLAG_EXPIRED } tsr_flag_end_t;
 

@@ -12,12 +12,12 @@
 #include "src/base/place.h"
 #include "src/explore/exploration.h"
 #include "src/explore/memory_mode.h"
+#include "src/explore/passes.h"
 #include "src/explore/process/rewind.h"
 #include "src/explore/schedule/explorer.h"
 #include "src/explore/shadow/shadow.h"
 #include "src/explore/wire/options.h"
 #include "src/explore/wire/protocol.h"
-#include "tessera/types.h"
 
 /* ------------------------------------------------------------ memory */
 
@@ -243,6 +243,9 @@ typedef struct tsr_actor {
 	bool apart;
 	tsr_late_t *late; /* pieces to be moved when the coop meets */
 	int late_count, late_room;
+	tsr_unmet_t *unmet;
+	int unmet_count, unmet_room;
+	tsr_op_site_t loop;                        /* whose passes it makes; without a call: none */
 	tsr_recent_load_t loads[TSR_RECENT_LOADS]; /* ring of the last loads */
 	uint32_t load_count;
 	tsr_collective_call_t collective; /* the last one */
@@ -307,6 +310,7 @@ struct tsr_exploration {
 	int sent_count, sent_room;
 	bool failed; /* at least one of them is no warning */
 	tsr_stale_load_t stale;
+	tsr_op_site_t loop_apart; /* the last loop that has left locals of one thread; or no call */
 
 	tsr_exploration_rank_fn rank;
 	void *rank_ctx;

@@ -3,7 +3,8 @@
  * programs have are mapped without any permission, and values lie elsewhere, so
  * that such an access faults wherever and whenever it is made: in a kernel, on
  * the host, in a call of the C library. The fault is told as a finding, and
- * ends the schedule. So is that of a task that leaves its stack. Not told: what
+ * ends the schedule. So is that of a task that leaves its stack, and of a pass of
+ * a loop that is made without those before it (passes.c). Not told: what
  * the system does for the program, which answers EFAULT, and faults on threads
  * that the program has started itself, which end it as ever.
  */
@@ -29,6 +30,7 @@ typedef struct fault {
 	tsr_finding_kind_t kind;
 	bool overflow; /* it left the task's stack: what is below is not known */
 	bool window;   /* it used the program's own address of a window */
+	bool pass;     /* it was made by a pass of a loop (passes.c), and nobody knows of what */
 	int area;
 	size_t offset;
 } fault_t;
@@ -128,8 +130,10 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	ask_processor(context, &fault);
 	fault.at = through_window(guard->x, fault.at, &fault.window);
 	fault.overflow = begin && tsr_explorer_overflows(guard->x->explorer, fault.stack, fault.at);
-	if (begin &&
-	    (fault.overflow || tsr_area_find(guard->x, fault.at, 1, &fault.area, &fault.offset))) {
+	const bool known = begin && (fault.overflow || tsr_area_find(guard->x, fault.at, 1,
+								     &fault.area, &fault.offset));
+	fault.pass = begin && !known && guard->x->actors[task].loop.call;
+	if (known || fault.pass) {
 		guard->fault = fault;
 		siglongjmp(*begin, 1);
 	}
@@ -175,15 +179,17 @@ static _Noreturn void tell_overflow(tsr_exploration_t *x, const fault_t *fault)
 
 static _Noreturn void tell(tsr_exploration_t *x, const fault_t *fault)
 {
+	char place[256], sentence[SENTENCE_BYTES];
+	place_of(fault->code, place, sizeof place);
 	if (fault->overflow)
 		tell_overflow(x, fault);
-	char place[256], sentence[SENTENCE_BYTES];
+	if (fault->pass)
+		tsr_passes_fault(x, place);
 	tsr_area_t *area = &x->areas[fault->area];
 	const tsr_piece_t *piece = tsr_area_piece(area, fault->offset);
 	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer));
 	tsr_finding_t finding = {.class = TSR_FINDING_MISUSE, .accesses = 1, .message = sentence};
 	tsr_finding_access_t *access = &finding.access[0];
-	place_of(fault->code, place, sizeof place);
 	snprintf(sentence, sizeof sentence, "the %s dereferenced a pointer into %s itself%s",
 		 who->kernel ? "kernel" : "host",
 		 fault->window ? "the memory of a window" : "the heap", place);

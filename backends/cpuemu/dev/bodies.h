@@ -16,8 +16,13 @@ TSR_API tsr_frag_t *tsr_cpu_frag_take(tsr_coop_t *coop, tsr_cpu_tile_t tile,
 				      enum tsr_cpu_frag_use use);
 TSR_API void tsr_cpu_frag_drop(tsr_frag_t *const *frag);
 
-/* TSR_EACH: the first pass of this thread; behind its last one, false. */
+/*
+ * TSR_EACH: from one pass of this thread to the next (0: as tsr_cpu_each_next
+ * says), the first pass, and behind the last one false.
+ */
+TSR_API int tsr_cpu_each_step(tsr_coop_t *coop, int count);
 TSR_API int tsr_cpu_each_begin(tsr_coop_t *coop);
+TSR_API int tsr_cpu_each_next(tsr_coop_t *coop);
 TSR_API int tsr_cpu_each_end(tsr_coop_t *coop);
 
 typedef void (*tsr_cpu_epilogue_fn)(tsr_coop_t *coop, tsr_frag_t *acc, tsr_pos_t at, void *ctx);

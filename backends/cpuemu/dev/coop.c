@@ -161,12 +161,18 @@ static bool gather(tsr_coop_t *coop, const char *call)
 void tsr_cpu_met(tsr_coop_t *coop)
 {
 	/* Not by a gate: the other threads of its main loop go on and do not meet here. */
-	if (tsr_cpu_exploration(coop) && coop->kind != TSR_CPU_LOADER)
+	if (!tsr_cpu_exploration(coop))
+		return;
+	if (coop->worker->in_each)
+		tsr_explored_in_each(coop, "a meeting");
+	if (coop->kind != TSR_CPU_LOADER)
 		tsr_exploration_met(tsr_cpu_exploration(coop));
 }
 
 bool tsr_cpu_meet_others(tsr_coop_t *coop, const char *call)
 {
+	if (tsr_cpu_exploration(coop) && coop->worker->in_each)
+		tsr_explored_in_each(coop, call);
 	tsr_cpu_met(coop);
 	return gather(coop, call);
 }

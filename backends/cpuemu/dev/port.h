@@ -67,10 +67,16 @@ static inline tsr_coop_t *tsr_cpu_at(tsr_coop_t *coop, const char *file, int lin
 
 /* ------------------------------------------------------------------ shared loops (dev/coop.h) */
 
-/* The library is told of the loop's begin and end, for explorations; not of its passes. */
-#define TSR_EACH(coop_, i_, count_)                                           \
-	for (int i_##_end = (count_), i_ = tsr_cpu_each_begin(TSR_AT(coop_)); \
-	     i_ < i_##_end || tsr_cpu_each_end(coop_); i_ += (coop_)->count)
+/*
+ * A step of 0: the library gives each pass. It may have the passes made several
+ * times, and then returns from tsr_cpu_each_end to where the loop begins
+ * (dev/passes/passes.h).
+ */
+#define TSR_EACH(coop_, i_, count_)                                                           \
+	for (int i_##_end = (count_), i_##_step = tsr_cpu_each_step(TSR_AT(coop_), i_##_end), \
+		 i_ = tsr_cpu_each_begin(coop_);                                              \
+	     i_ < i_##_end || tsr_cpu_each_end(coop_);                                        \
+	     i_ = i_##_step ? i_ + i_##_step : tsr_cpu_each_next(coop_))
 
 /* ------------------------------------------------------------------ kernels (dev/kernel.h) */
 

@@ -173,9 +173,13 @@ TSR_DEV void tsr_coop_place(tsr_coop_t *coop, int32_t *places, const int32_t *ke
  *             `count` is evaluated once.
  * Meetings:   none. So a tsr_sync is needed before others read what the passes
  *             wrote, and before the passes read what others wrote. The body's
- *             accesses are plain C. `tessera check` sees what the passes have
- *             changed in shared memory, and reports it as one write of the loop;
- *             it does not see what they read.
+ *             accesses are plain C.
+ * Errors:     TSR_ERR_KERNEL on the emulator, in a gate and in another such
+ *             loop. `tessera check` makes the passes several times, as by the
+ *             threads of a GPU, and reports passes that touch what others write,
+ *             locals that go from pass to pass, and calls
+ *             (docs/order-in-a-block.md). A plain run on the emulator makes them
+ *             one after the other, or as TESSERA_SPREAD_PASSES says.
  */
 #if !defined(TSR_EACH)
 #error "the port does not define loops whose passes the threads share"

@@ -255,6 +255,11 @@ static tsr_status_t read_workers(const char *name, const char *text, tsr_options
 	return read_int(name, text, 1, 64, &options->max_workers);
 }
 
+static tsr_status_t read_spread_passes(const char *name, const char *text, tsr_options_t *options)
+{
+	return read_int(name, text, 1, 1024, &options->spread_passes);
+}
+
 static const option_t table[] = {
 	{"TESSERA_BACKEND", NULL, "backend to use: cpuemu, cuda, hip; not set: the best present",
 	 read_backend},
@@ -312,6 +317,10 @@ static const option_t table[] = {
 	 "blocks that are on an emulated device at one time", read_resident_blocks},
 	{"TESSERA_CPUEMU_WORKERS", "8", "workers that a block of an emulated device may have",
 	 read_workers},
+	{"TESSERA_SPREAD_PASSES", "1",
+	 "threads of an emulated worker that share the passes of a TSR_EACH; with more than one, "
+	 "each has locals of its own and does not see what the others write, as on a GPU",
+	 read_spread_passes},
 	{"TESSERA_CPUEMU_SHARED_SIZE", "228K", "shared memory of a block of an emulated device",
 	 read_shared_size},
 	{"TESSERA_CUDA_HEAP", "vmm",

@@ -42,6 +42,7 @@ typedef struct tsr_options {
 	uint64_t deadline_ns; /* TESSERA_DEADLINE, such as 30s or 500ms; default 30s */
 	int resident_blocks;  /* TESSERA_CPUEMU_RESIDENT_BLOCKS; default 64 */
 	int max_workers;      /* TESSERA_CPUEMU_WORKERS: most workers of a block; default 8 */
+	int spread_passes;    /* TESSERA_SPREAD_PASSES: threads; default 1 */
 	size_t shared_bytes;  /* TESSERA_CPUEMU_SHARED_SIZE; default 228K, as on an H200 */
 	bool cuda_ipc;        /* TESSERA_CUDA_HEAP=vmm|ipc; default vmm */
 	bool hip_uncached;    /* TESSERA_HIP_HEAP=fine|uncached; default fine */

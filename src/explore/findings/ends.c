@@ -262,8 +262,11 @@ static void last_said(const tsr_exploration_t *x, char *text, size_t size)
 /** A program that fails: where a kernel has seen an old value, it may be for that. */
 static void tell_failure(tsr_exploration_t *x, tsr_finding_t *finding)
 {
+	char missing[512];
 	if (finding->class == TSR_FINDING_PROGRAM_FAILURE && x->stale.access.call)
 		finding->access[finding->accesses++] = x->stale.access;
+	if (finding->class == TSR_FINDING_PROGRAM_FAILURE)
+		tsr_passes_explain(x, finding, missing, sizeof missing);
 	tsr_exploration_found(x, finding);
 }
 

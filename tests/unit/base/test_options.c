@@ -59,6 +59,8 @@ static const bad_t bad_values[] = {
 	{"TESSERA_DEADLINE", "169h", "1ms to 168h"},
 	{"TESSERA_CPUEMU_RESIDENT_BLOCKS", "0", "1 to 65536"},
 	{"TESSERA_CPUEMU_WORKERS", "65", "1 to 64"},
+	{"TESSERA_SPREAD_PASSES", "0", "1 to 1024"},
+	{"TESSERA_SPREAD_PASSES", "1025", "1 to 1024"},
 	{"TESSERA_CPUEMU_SHARED_SIZE", "2G", "from 0"},
 };
 
@@ -132,6 +134,7 @@ Test(options, defaults)
 	cr_expect_eq(options.resident_blocks, 64);
 	cr_expect_eq(options.max_workers, 8);
 	cr_expect_eq(options.shared_bytes, (size_t)228 * 1024);
+	cr_expect_eq(options.spread_passes, 1);
 }
 
 Test(options, a_network_may_be_late_and_slow)
@@ -152,11 +155,12 @@ Test(options, every_setting_is_read)
 {
 	tsr_options_t options = poisoned();
 	clean_environment();
-	set_environment("TESSERA_BACKEND=cpuemu TESSERA_PLACEMENT=thread TESSERA_RANK=3 "
-			"TESSERA_SIZE=5 TESSERA_JOB=a.b-c "
-			"TESSERA_HEAP_SIZE=1.5M TESSERA_DEADLINE=500ms "
-			"TESSERA_CPUEMU_RESIDENT_BLOCKS=7 TESSERA_CPUEMU_WORKERS=4 "
-			"TESSERA_CPUEMU_SHARED_SIZE=64k TESSERA_LOG=info:log-%r");
+	set_environment(
+		"TESSERA_BACKEND=cpuemu TESSERA_PLACEMENT=thread TESSERA_RANK=3 "
+		"TESSERA_SIZE=5 TESSERA_JOB=a.b-c "
+		"TESSERA_HEAP_SIZE=1.5M TESSERA_DEADLINE=500ms "
+		"TESSERA_CPUEMU_RESIDENT_BLOCKS=7 TESSERA_CPUEMU_WORKERS=4 "
+		"TESSERA_CPUEMU_SHARED_SIZE=64k TESSERA_SPREAD_PASSES=32 TESSERA_LOG=info:log-%r");
 	cr_assert_eq(tsr_options_read(&options), TSR_OK, "%s", tsr_last_error());
 	cr_assert_str_eq(options.backend, "cpuemu");
 	cr_assert_str_eq(options.job, "a.b-c");
@@ -168,6 +172,7 @@ Test(options, every_setting_is_read)
 	cr_expect_eq(options.resident_blocks, 7);
 	cr_expect_eq(options.max_workers, 4);
 	cr_expect_eq(options.shared_bytes, (size_t)65536);
+	cr_expect_eq(options.spread_passes, 32);
 }
 
 Test(options, print_names_every_variable_and_its_value)

@@ -218,6 +218,14 @@ _Noreturn void tsr_explored_misuse(tsr_coop_t *coop, const char *call, const cha
 	tsr_exploration_wrong(tsr_cpu_exploration(coop), TSR_WRONG_MISUSE, &site, sentence);
 }
 
+void tsr_explored_in_each(tsr_coop_t *coop, const char *call)
+{
+	tsr_cpu_misuse(coop, call,
+		       "let its passes make no such calls, and leave none of these loops by break, "
+		       "return or goto",
+		       "in a TSR_EACH");
+}
+
 /* ------------------------------------------------------------------ collectives */
 
 void tsr_cpu_collective(tsr_coop_t *coop, const char *call, const TSR_HEAP void *state,

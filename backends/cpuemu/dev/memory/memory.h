@@ -27,12 +27,17 @@ typedef struct tsr_mem {
 	const tsr_cpu_env_t *far;
 } tsr_mem_t;
 
+/** A pass of a TSR_EACH makes this call, which ends the schedule. */
+void tsr_explored_in_each(tsr_coop_t *coop, const char *call);
+
 void tsr_mem_inside_explored(const tsr_mem_t *mem, const unsigned char *at, size_t bytes);
 
 /** Notes who accesses it by which call, for the exploration, and whether it is far. */
 static inline void tsr_mem_note(tsr_coop_t *coop, const char *call, tsr_mem_t *mem)
 {
 	const tsr_host_t *host = coop->block->env->host;
+	if (host->exploration && coop->worker->in_each)
+		tsr_explored_in_each(coop, call);
 	mem->explored = host->exploration ? coop : NULL;
 	mem->far = host->net && tsr_host_is_far(host, mem->rank) ? coop->block->env : NULL;
 	mem->call = call;
