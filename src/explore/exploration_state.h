@@ -187,10 +187,9 @@ typedef struct tsr_flag_watch {
 	struct tsr_flag_watch *next, **link; /* the link that points here */
 	uint64_t object;                     /* object of the first flag */
 	int area;
-	size_t offset, bytes, word_bytes;
-	int shift;          /* bits of a flag below those that are compared */
-	uint64_t value;     /* the value that one flag must reach */
-	uint32_t operation; /* operation of the wait */
+	size_t offset, bytes;
+	const tsr_flag_wait_t *wait; /* the caller's */
+	uint32_t operation;          /* operation of the wait */
 } tsr_flag_watch_t;
 
 /**

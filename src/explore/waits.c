@@ -70,6 +70,22 @@ static bool flag_forced(const void *context)
 	return satisfying(f, 0, 0, &count) == 0 && satisfying(f, 0, 1, &count) < 0;
 }
 
+/**
+ * Whether the wait is over for values alone that have been overwritten. Whoever
+ * polls may have looked before they came, and again when they were gone.
+ */
+static bool is_for_gone(const flag_await_t *f)
+{
+	const tsr_area_t *area = &f->x->areas[f->area];
+	if (f->x->options.weak != TSR_CHECK_WEAK_VIEW || f->wait->shift > 0)
+		return false;
+	for (int flag = 0; flag < f->wait->count; flag++)
+		if (tsr_flag_holds(f->wait,
+				   tsr_area_value(area, offset_of(f, flag), f->wait->word_bytes)))
+			return false; /* the newest does */
+	return true;
+}
+
 /** Whether the wait is a part of tsr_lock or tsr_lock_until. */
 static bool is_for_lock(const flag_await_t *f)
 {
@@ -137,6 +153,27 @@ static int choose_flag(const flag_await_t *f, int *choice_out)
 		satisfying(f, chosen,
 			   tsr_explorer_choose(f->x->explorer, TSR_CHOICE_MESSAGE, count), &count);
 	return chosen;
+}
+
+/**
+ * Chooses whether the wait has missed values that are gone: then it has seen
+ * what is there now, and nothing older is left for it. A lock that is taken
+ * again is given back again, and the wait names the first holder.
+ */
+static bool misses(const flag_await_t *f, uint64_t begin)
+{
+	const tsr_views_access_t look = {
+		.kind = TSR_VIEWS_LOAD, .order = TSR_VIEWS_RELAXED, .scope = f->wait->scope};
+	int count;
+	if (!is_for_gone(f) || is_for_lock(f) ||
+	    tsr_explorer_choose(f->x->explorer, TSR_CHOICE_FLAG, 2) == 0)
+		return false;
+	for (int flag = 0; flag < f->wait->count; flag++)
+		if (satisfying(f, flag, 0, &count) > 0)
+			(void)tsr_exploration_act_now(f->x, f->number, &look, f->area,
+						      offset_of(f, flag), f->wait->word_bytes, 0,
+						      begin);
+	return true;
 }
 
 /**
@@ -214,18 +251,18 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 				  .area = f.area,
 				  .offset = f.offset,
 				  .bytes = bytes,
-				  .word_bytes = wait->word_bytes,
-				  .shift = wait->shift,
-				  .value = wait->value,
+				  .wait = wait,
 				  .operation = f.number};
 	int choice = 0;
-	bool enough, expired;
+	bool enough = false, expired;
 	judge_unwritten(&f);
 	watch_flags(x, &watch);
 	do {
 		expired = tsr_explorer_await(x->explorer, &await) != TSR_AWAIT_OK;
 		if (expired)
 			break;
+		if (misses(&f, begin))
+			continue;
 		*which_out = choose_flag(&f, &choice);
 		const tsr_ordered_t ordered = ordered_of(&f, *which_out);
 		if (x->memory->arrive(x, &ordered, wait, &enough) != TSR_OK)

@@ -140,6 +140,23 @@ tsr_status_t tsr_views_peek(const tsr_views_t *v, int thread, const tsr_views_ac
 	return TSR_OK;
 }
 
+bool tsr_views_had(const tsr_views_t *v, int location, int n, uint64_t *value_out,
+		   uint32_t *site_out)
+{
+	const tsr_location_t *at = &v->location[location];
+
+	if (n < 0 || n >= at->message_count || at->messages[n].thread < 0)
+		return false;
+	*value_out = at->messages[n].value;
+	*site_out = at->messages[n].site;
+	return true;
+}
+
+int tsr_views_messages(const tsr_views_t *v, int location)
+{
+	return v->location[location].message_count;
+}
+
 /* ------------------------------------------------------------------ acting */
 
 static void note_races(const tsr_views_t *v, int thread, const tsr_mark_t *mine,

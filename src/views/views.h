@@ -169,6 +169,17 @@ tsr_status_t tsr_views_act(tsr_views_t *views, int thread, const tsr_views_acces
 tsr_status_t tsr_views_peek(const tsr_views_t *views, int thread, const tsr_views_access_t *access,
 			    int choice, uint64_t *value_out, bool *initial_out);
 
+/**
+ * The value of the location's `n`-th message from the oldest on that is kept, and
+ * the site of the access that wrote it. False: there is no such message, or
+ * nobody has written it since the location was made.
+ */
+bool tsr_views_had(const tsr_views_t *views, int location, int n, uint64_t *value_out,
+		   uint32_t *site_out);
+
+/** The number of messages that a location keeps: 1 at least. */
+int tsr_views_messages(const tsr_views_t *views, int location);
+
 /** The value of the last message. */
 uint64_t tsr_views_newest(const tsr_views_t *views, int location);
 

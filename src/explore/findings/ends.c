@@ -3,6 +3,7 @@
  * or the world ends.
  */
 #include "src/explore/exploration_state.h"
+#include "src/explore/missed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -102,6 +103,8 @@ static uint32_t spun_by(const tsr_exploration_t *x, const tsr_stuck_node_t *node
 {
 	enum { LOOKED_AT = 1 << 16 };
 	const uint32_t latest = x->links.latest;
+	if (node->kind != TSR_AWAIT_SPIN || node->task == TSR_NO_TASK)
+		return 0;
 	for (uint32_t number = latest; number > 0 && latest - number < LOOKED_AT; number--) {
 		const tsr_operation_t *operation = &x->operations[number];
 		if (operation->area >= 0 && operation->task == node->task && node->site.call &&
@@ -117,9 +120,7 @@ static void say_spins(tsr_exploration_t *x, tsr_stuck_t *stuck)
 {
 	for (int i = 0; i < stuck->nodes; i++) {
 		tsr_stuck_node_t *node = &stuck->node[i];
-		const uint32_t number = node->kind == TSR_AWAIT_SPIN && node->task != TSR_NO_TASK
-						? spun_by(x, node)
-						: 0;
+		const uint32_t number = spun_by(x, node);
 		if (number == 0)
 			continue;
 		const tsr_operation_t *operation = &x->operations[number];
@@ -138,16 +139,6 @@ static void say_spins(tsr_exploration_t *x, tsr_stuck_t *stuck)
 	}
 }
 
-/** The wait for a flag that a task is in, or null. */
-static const tsr_flag_watch_t *watch_of(const tsr_exploration_t *x, const tsr_stuck_node_t *node)
-{
-	for (const tsr_flag_watch_t *watch = node->kind == TSR_AWAIT_FLAG ? x->watches : NULL;
-	     watch; watch = watch->next)
-		if (x->operations[watch->operation].task == node->task)
-			return watch;
-	return NULL;
-}
-
 /**
  * The access that a report names first: with memory and values, where it is a
  * wait for a flag or goes round.
@@ -155,9 +146,8 @@ static const tsr_flag_watch_t *watch_of(const tsr_exploration_t *x, const tsr_st
 static void tell_first(tsr_exploration_t *x, const tsr_stuck_node_t *node, tsr_finding_t *finding)
 {
 	tsr_finding_access_t *access = &finding->access[0];
-	const tsr_flag_watch_t *watch = watch_of(x, node);
-	const uint32_t spun =
-		node->kind == TSR_AWAIT_SPIN && node->task != TSR_NO_TASK ? spun_by(x, node) : 0;
+	const tsr_flag_watch_t *watch = tsr_watch_of(x, node);
+	const uint32_t spun = spun_by(x, node);
 	access->who = tsr_who_found(&node->who);
 	access->call = node->site.call;
 	access->file = node->site.file;
@@ -170,14 +160,33 @@ static void tell_first(tsr_exploration_t *x, const tsr_stuck_node_t *node, tsr_f
 	if (!watch)
 		return;
 	const tsr_last_signal_t *last = &x->signals[watch->object % TSR_SIGNALS];
-	tsr_operation_tell(x, watch->operation, watch->area, watch->offset, watch->word_bytes,
-			   access);
+	const size_t bytes = watch->wait->word_bytes;
+	tsr_operation_tell(x, watch->operation, watch->area, watch->offset, bytes, access);
 	access->valued = true;
-	access->expected = watch->value;
-	access->seen = tsr_area_value(&x->areas[watch->area], watch->offset, watch->word_bytes) >>
-		       watch->shift;
+	access->expected = watch->wait->value;
+	access->seen =
+		tsr_area_value(&x->areas[watch->area], watch->offset, bytes) >> watch->wait->shift;
 	if (finding->class == TSR_FINDING_LOST_SIGNAL && last->object == watch->object)
 		finding->access[finding->accesses++] = last->access;
+}
+
+/** Who waits for a value that has come and gone; null: nobody does, or it is not for that. */
+static const tsr_stuck_node_t *node_that_missed(tsr_exploration_t *x, const tsr_stuck_t *stuck,
+						tsr_missed_t *missed_out)
+{
+	for (int i = 0; i < stuck->nodes && stuck->class != TSR_STUCK_RESIDENCY; i++)
+		if (tsr_missed(x, &stuck->node[i], spun_by(x, &stuck->node[i]), missed_out))
+			return &stuck->node[i];
+	return NULL;
+}
+
+/** It is named, with the write that it has missed. */
+static void tell_missed(const tsr_missed_t *missed, tsr_finding_t *finding)
+{
+	finding->accesses = 2;
+	finding->access[1] = missed->gave;
+	finding->missing = missed->missing;
+	finding->change = missed->change;
 }
 
 /** Workers of a block meet, and one of them has ended: nobody signals here. */
@@ -210,7 +219,9 @@ static void judge_stuck(tsr_exploration_t *x)
 	tsr_finding_t finding = {.class = stuck_classes[stuck->class], .accesses = 1};
 	tsr_finding_node_t *nodes = calloc((size_t)stuck->nodes + 1, sizeof *nodes);
 	tsr_finding_edge_t *edges = calloc((size_t)stuck->edges + 1, sizeof *edges);
-	const tsr_stuck_node_t *first = first_node(stuck);
+	tsr_missed_t missed;
+	const tsr_stuck_node_t *late = node_that_missed(x, stuck, &missed);
+	const tsr_stuck_node_t *first = late ? late : first_node(stuck);
 	const tsr_collective_call_t *apart[2];
 	const bool lost = stuck->class == TSR_STUCK_LOST_SIGNAL && first;
 	if (lost && first->kind == TSR_AWAIT_COLLECTIVE)
@@ -220,9 +231,11 @@ static void judge_stuck(tsr_exploration_t *x)
 	say_spins(x, stuck);
 	if (first)
 		tell_first(x, first, &finding);
-	if (lost && first->kind == TSR_AWAIT_MEETING)
+	if (late)
+		tell_missed(&missed, &finding);
+	else if (lost && first->kind == TSR_AWAIT_MEETING)
 		tell_unmet(&finding);
-	if (meeting_within(stuck))
+	else if (meeting_within(stuck))
 		tell_kept_from_meeting(&finding);
 	if (tsr_collectives_apart(x, stuck, apart)) {
 		finding.class = TSR_FINDING_COLLECTIVE;

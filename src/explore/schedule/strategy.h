@@ -80,7 +80,9 @@ typedef enum tsr_choice {
 	 * follow by number */
 	TSR_CHOICE_TASK,
 	TSR_CHOICE_MESSAGE, /* what a load sees, or where a store goes; 0 is the newest */
-	TSR_CHOICE_FLAG,    /* which of several satisfied flags a wait for any flag returns */
+	/* which of several satisfied flags a wait for any flag returns; 1: a wait misses a value
+	 * that has gone */
+	TSR_CHOICE_FLAG,
 	/* 1: a deadline expires although other tasks can run; or, if none can, whose deadline */
 	TSR_CHOICE_EXPIRE,
 	/* what a cache does by itself: drain, evict, fill; 0 is the eager behaviour */

@@ -216,6 +216,19 @@ tsr_status_t tsr_shadow_peek(tsr_shadow_t *shadow, uint32_t operation,
 			     const tsr_views_access_t *access, const tsr_shadow_word_t *word,
 			     int choice, uint64_t *value_out, bool *initial_out);
 
+/**
+ * The number of values that the word has had since it was first accessed with an
+ * order, that of then included.
+ */
+tsr_status_t tsr_shadow_values(tsr_shadow_t *shadow, const tsr_shadow_word_t *word, int *count_out);
+
+/**
+ * The `n`-th of these, from the oldest on, and the operation that wrote it; 0,
+ * and no value: it was there before.
+ */
+tsr_status_t tsr_shadow_had(tsr_shadow_t *shadow, const tsr_shadow_word_t *word, int n,
+			    uint64_t *value_out, uint32_t *operation_out);
+
 /** Whether nobody has written some of a word's bytes. */
 bool tsr_shadow_is_unwritten(const tsr_shadow_t *shadow, const tsr_shadow_word_t *word);
 

@@ -420,6 +420,30 @@ tsr_status_t tsr_shadow_peek(tsr_shadow_t *shadow, uint32_t operation,
 	return status;
 }
 
+tsr_status_t tsr_shadow_values(tsr_shadow_t *shadow, const tsr_shadow_word_t *word, int *count_out)
+{
+	int location;
+	tsr_status_t status = locate(shadow, word, &location);
+
+	if (status == TSR_OK)
+		*count_out = tsr_views_messages(shadow->views, location);
+	return status;
+}
+
+tsr_status_t tsr_shadow_had(tsr_shadow_t *shadow, const tsr_shadow_word_t *word, int n,
+			    uint64_t *value_out, uint32_t *operation_out)
+{
+	int location;
+	uint32_t site = 0;
+	tsr_status_t status = locate(shadow, word, &location);
+
+	if (status != TSR_OK)
+		return status;
+	const bool written = tsr_views_had(shadow->views, location, n, value_out, &site);
+	*operation_out = written && site >= shadow->first ? shadow_entry(shadow, site)->origin : 0;
+	return TSR_OK;
+}
+
 tsr_status_t tsr_shadow_act(tsr_shadow_t *shadow, uint32_t operation,
 			    const tsr_views_access_t *access, const tsr_shadow_word_t *word,
 			    int choice, tsr_views_event_t *event_out)
