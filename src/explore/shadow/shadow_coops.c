@@ -121,6 +121,15 @@ uint32_t tsr_shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t
 	return 0;
 }
 
+bool tsr_shadow_unmet_outlives(const tsr_shadow_t *shadow, uint32_t reader, uint32_t operation)
+{
+	const shadow_operation_t *entry = shadow_entry(shadow, operation);
+	const shadow_coop_t *coop = entry->tile ? shadow_coop_at(shadow, entry->thread) : NULL;
+
+	return coop && is_unmet(shadow, coop, entry->thread, reader) &&
+	       shadow_entry(shadow, reader)->tile != entry->tile;
+}
+
 void tsr_shadow_note_unmet(tsr_shadow_unmet_t *unmet, const shadow_operation_t *other,
 			   bool other_wrote, size_t begin, size_t end)
 {

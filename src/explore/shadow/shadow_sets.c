@@ -63,13 +63,34 @@ static uint32_t keep(tsr_shadow_t *shadow, shadow_set_t *set)
 	return SHADOW_SET | at;
 }
 
+/** Whether a later write has to know of the reader, and not of the new one alone. */
+static bool remains(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock, uint32_t reader,
+		    uint32_t operation)
+{
+	return !shadow_knows(shadow, clock, reader) ||
+	       tsr_shadow_unmet_outlives(shadow, reader, operation);
+}
+
+static bool any_remains(const tsr_shadow_t *shadow, const tsr_views_clock_t *clock,
+			uint32_t readers, uint32_t operation)
+{
+	uint32_t reader;
+
+	if (!shadow_entry(shadow, operation)->tile)
+		return tsr_shadow_unknown_reader(shadow, clock, readers) != 0;
+	for (uint32_t i = 0; (reader = tsr_shadow_reader(shadow, readers, i)) != 0; i++)
+		if (remains(shadow, clock, reader, operation))
+			return true;
+	return false;
+}
+
 uint32_t tsr_shadow_add_reader(tsr_shadow_t *shadow, const tsr_views_clock_t *clock,
 			       uint32_t readers, uint32_t operation)
 {
 	const uint32_t before = is_set(readers) ? set_of(shadow, readers)->count : readers ? 1 : 0;
 	uint32_t reader;
 
-	if (!tsr_shadow_unknown_reader(shadow, clock, readers))
+	if (!any_remains(shadow, clock, readers, operation))
 		return operation;
 	shadow_set_t *set = malloc(size_of(before + 1));
 	if (!set) {
@@ -78,7 +99,7 @@ uint32_t tsr_shadow_add_reader(tsr_shadow_t *shadow, const tsr_views_clock_t *cl
 	}
 	*set = (shadow_set_t){.holders = 0};
 	for (uint32_t i = 0; (reader = tsr_shadow_reader(shadow, readers, i)) != 0; i++)
-		if (!shadow_knows(shadow, clock, reader))
+		if (remains(shadow, clock, reader, operation))
 			set->reader[set->count++] = reader;
 	set->reader[set->count++] = operation;
 	const uint32_t kept = keep(shadow, set);

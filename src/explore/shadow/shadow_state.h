@@ -265,6 +265,13 @@ uint32_t tsr_shadow_unmet_reader(const tsr_shadow_t *shadow, const shadow_coop_t
 				 uint32_t readers);
 
 /**
+ * Whether a reader of the coop is to be kept beside a later one, though it is
+ * ordered before that: the later one, of a fragment at a place, needs no meeting
+ * with a write by that fragment there, and the other does.
+ */
+bool tsr_shadow_unmet_outlives(const tsr_shadow_t *shadow, uint32_t reader, uint32_t operation);
+
+/**
  * Reports that the coop has accessed these bytes of the region without meeting
  * since then.
  */
