@@ -231,10 +231,11 @@ static int choose_exhaustively(tsr_strategy_t *strategy, tsr_choice_t kind, int 
 {
 	tsr_search_t *s = (tsr_search_t *)strategy;
 	const bool bounded = s->bounds.preemptions >= 0;
-	bool fixed = s->bounds.depth && s->base.choices - s->base.pieces >= s->bounds.depth;
+	bool fixed = s->bounds.depth && s->base.choices - s->base.aside >= s->bounds.depth;
 
-	/* what they change is told in every schedule, as a race within a coop */
-	if (kind == TSR_CHOICE_PIECE)
+	/* what pieces change is told in every schedule, as a race within a coop; and a loop that
+	 * spins would be tried as often as it turns */
+	if (tsr_choice_is_aside(kind))
 		return 0;
 	if (kind == TSR_CHOICE_TASK && s->sleeps)
 		return choose_task(s, n, runnable);

@@ -22,7 +22,7 @@ tsr_status_t tsr_explorer_create(const tsr_explorer_config_t *config, tsr_explor
 	e->config = *config;
 	if (e->config.spin_bound <= 0)
 		e->config.spin_bound = TSR_SPIN_BOUND;
-	e->back_at = TSR_NO_TASK;
+	e->back_at = e->insists = TSR_NO_TASK;
 	*explorer_out = e;
 	return TSR_OK;
 }

@@ -23,7 +23,9 @@ enum {
 	TSR_IDLE_CHANGE = 8,
 	/* the same if an earlier run has continued from these sites to that limit */
 	TSR_IDLE_EARLY = 1 << 12,
-	TSR_STEPS_EARLY = 16 /* and of the limit of steps this fraction */
+	TSR_STEPS_EARLY = 16, /* and of the limit of steps this fraction */
+	/* so many steps of a run are made by spinners that go on alone */
+	TSR_INSIST_STEPS = 1 << 10
 };
 
 typedef enum tsr_task_state {
@@ -153,6 +155,8 @@ struct tsr_explorer {
 	/* idle: steps of spinners alone since the last news; last_step: limit of an unwinding */
 	uint64_t steps, switches, idle, last_step;
 	bool idle_early; /* `idled` describes these idle steps */
+	/* the spinner that goes on alone, and for how many steps one may still do that */
+	int insists, insist_left;
 };
 
 static inline tsr_task_t *tsr_task_of(const tsr_explorer_t *e, int task)
@@ -202,6 +206,12 @@ void tsr_spin_acted(tsr_explorer_t *e, tsr_live_t *live, const tsr_acted_t *acte
 
 /** Whether the task only spins, before its next operation. */
 bool tsr_spins(const tsr_explorer_t *e, tsr_live_t *live, const tsr_pending_t *pending);
+
+/**
+ * Whether a spinner goes on all the same, and alone: loops that give up after
+ * some turns then do, while others have yet to come to what it looks for.
+ */
+bool tsr_spin_insists(tsr_explorer_t *e, const tsr_live_t *live);
 
 /**
  * The place of the task's next operation; where it spins, of the read that has

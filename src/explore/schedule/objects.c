@@ -196,5 +196,7 @@ void tsr_explorer_begin(tsr_explorer_t *e)
 		}
 	e->order[0] = e->order[1] = e->chosen_sum[0] = e->chosen_sum[1] = 0;
 	e->steps = e->switches = 0;
+	e->insists = TSR_NO_TASK;
+	e->insist_left = TSR_INSIST_STEPS;
 	tsr_explorer_news(e);
 }

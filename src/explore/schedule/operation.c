@@ -77,7 +77,7 @@ void tsr_explorer_point(tsr_explorer_t *e, const tsr_pending_t *pending)
 
 	tsr_step_over(e, live);
 	live->pending = pending;
-	if (tsr_spins(e, live, pending))
+	if (tsr_spins(e, live, pending) && !tsr_spin_insists(e, live))
 		tsr_spin_back(e, live);
 	else
 		tsr_task_put(e, live->number, TSR_TASK_READY);

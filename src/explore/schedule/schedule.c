@@ -263,6 +263,20 @@ static int next_unwinding(tsr_explorer_t *e)
 	return e->back_at = next >= 0 ? next : tsr_taskset_after(&e->alive, -1);
 }
 
+/** Whether the running task goes on alone, without a choice. */
+static bool insists(tsr_explorer_t *e)
+{
+	if (e->insists == TSR_NO_TASK)
+		return false;
+	if (e->running && e->running->number == e->insists && e->insist_left > 0 &&
+	    tsr_taskset_has(&e->ready, e->insists)) {
+		e->insist_left--;
+		return true;
+	}
+	e->insists = TSR_NO_TASK;
+	return false;
+}
+
 /** Who goes on; TSR_NO_TASK: the run has ended. */
 static int next_task(tsr_explorer_t *e)
 {
@@ -280,6 +294,8 @@ static int next_task(tsr_explorer_t *e)
 	settle(e);
 	if (!e->ready.count)
 		return next_of_last(e);
+	if (insists(e))
+		return e->insists;
 	const bool can = e->running && tsr_taskset_has(&e->ready, e->running->number);
 	return choose(e, &e->ready, can ? e->running->number : TSR_NO_TASK);
 }

@@ -157,6 +157,14 @@ bool tsr_spins(const tsr_explorer_t *e, tsr_live_t *live, const tsr_pending_t *p
 	return live->newest || live->weary;
 }
 
+bool tsr_spin_insists(tsr_explorer_t *e, const tsr_live_t *live)
+{
+	if (e->insists != live->number && e->insist_left > 0 && e->ready.count > 0 &&
+	    tsr_explorer_choose(e, TSR_CHOICE_INSIST, 2))
+		e->insists = live->number;
+	return e->insists == live->number;
+}
+
 /**
  * A spinner is told of changes of whatever it looks at: each may be what makes
  * it go on, so that its turn depends on all.

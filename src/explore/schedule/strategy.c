@@ -87,7 +87,7 @@ int tsr_strategy_choose(tsr_strategy_t *strategy, tsr_choice_t kind, int n,
 	if (chosen > 0)
 		log_deviation(strategy, (uint32_t)chosen);
 	strategy->choices += chosen >= 0;
-	strategy->pieces += kind == TSR_CHOICE_PIECE;
+	strategy->aside += tsr_choice_is_aside(kind);
 	return chosen;
 }
 

@@ -89,6 +89,8 @@ typedef enum tsr_choice {
 	TSR_CHOICE_CACHE,
 	/* which pieces of a data movement are late, and their order later; 0 is none */
 	TSR_CHOICE_PIECE,
+	/* 1: a task that spins goes on alone for a while, as if the others were slow */
+	TSR_CHOICE_INSIST,
 	TSR_CHOICE_OTHER,
 	TSR_CHOICES /* number of kinds */
 } tsr_choice_t;

@@ -8,7 +8,8 @@
 #include "src/explore/schedule/strategy_state.h"
 #include "src/tensor/random_core.h"
 
-enum { DRAW_CHOICE, DRAW_CHARACTER, DRAW_PRIORITY, DRAW_CHANGE, DRAW_PIECE }; /* what is drawn */
+/* what is drawn */
+enum { DRAW_CHOICE, DRAW_CHARACTER, DRAW_PRIORITY, DRAW_CHANGE, DRAW_ASIDE };
 
 typedef struct tsr_draw {
 	uint32_t word[4];
@@ -51,14 +52,16 @@ static tsr_character_t character_of(uint64_t seed)
 			 stale[8] = {0, 1, 1, 2, 2, 3, 4, 5}, rare[4] = {0, 3, 5, 7};
 	const tsr_draw_t a = draw(seed, 0, DRAW_CHARACTER), b = draw(seed, 1, DRAW_CHARACTER);
 
-	return (tsr_character_t){.odds = {[TSR_CHOICE_TASK] = one_in(leave[below(a.word[0], 8)]),
-					  [TSR_CHOICE_MESSAGE] = one_in(stale[below(a.word[1], 8)]),
-					  [TSR_CHOICE_FLAG] = one_in(1),
-					  [TSR_CHOICE_EXPIRE] = one_in(rare[below(a.word[2], 4)]),
-					  [TSR_CHOICE_CACHE] = one_in(stale[below(a.word[3], 8)]),
-					  [TSR_CHOICE_PIECE] = one_in(late[below(b.word[1], 4)]),
-					  [TSR_CHOICE_OTHER] = one_in(1)},
-				 .take = below(b.word[0], TAKES)};
+	return (tsr_character_t){
+		.odds = {[TSR_CHOICE_TASK] = one_in(leave[below(a.word[0], 8)]),
+			 [TSR_CHOICE_MESSAGE] = one_in(stale[below(a.word[1], 8)]),
+			 [TSR_CHOICE_FLAG] = one_in(1),
+			 [TSR_CHOICE_EXPIRE] = one_in(rare[below(a.word[2], 4)]),
+			 [TSR_CHOICE_CACHE] = one_in(stale[below(a.word[3], 8)]),
+			 [TSR_CHOICE_PIECE] = one_in(late[below(b.word[1], 4)]),
+			 [TSR_CHOICE_INSIST] = below(b.word[2], 8) == 0 ? UINT32_MAX : 0,
+			 [TSR_CHOICE_OTHER] = one_in(1)},
+		.take = below(b.word[0], TAKES)};
 }
 
 static int choose_value(const tsr_character_t *character, tsr_choice_t kind, int n, tsr_draw_t d)
@@ -73,9 +76,9 @@ static int choose_value(const tsr_character_t *character, tsr_choice_t kind, int
 /** What is drawn for the choice that is made now. */
 static tsr_draw_t draw_choice(const tsr_strategy_t *strategy, uint64_t seed, tsr_choice_t kind)
 {
-	return kind == TSR_CHOICE_PIECE
-		       ? draw(seed, strategy->pieces, DRAW_PIECE)
-		       : draw(seed, strategy->choices - strategy->pieces, DRAW_CHOICE);
+	return tsr_choice_is_aside(kind)
+		       ? draw(seed, strategy->aside, DRAW_ASIDE)
+		       : draw(seed, strategy->choices - strategy->aside, DRAW_CHOICE);
 }
 
 /* ------------------------------------------------------------------ random */
@@ -90,7 +93,7 @@ static int choose_random(tsr_strategy_t *strategy, tsr_choice_t kind, int n,
 			 const tsr_runnable_t *runnable)
 {
 	const tsr_random_t *r = (const tsr_random_t *)strategy;
-	if (kind == TSR_CHOICE_PIECE && r->character.odds[kind] == 0)
+	if (tsr_choice_is_aside(kind) && r->character.odds[kind] == 0)
 		return 0;
 	const tsr_draw_t d = draw_choice(strategy, r->seed, kind);
 

@@ -14,13 +14,19 @@ struct tsr_strategy {
 	void (*destroy)(tsr_strategy_t *strategy); /* frees what the strategy owns besides itself */
 	bool watches, exhausted;
 	uint64_t choices;
-	uint64_t
-		/* number of TSR_CHOICE_PIECE among them; they are drawn separately, so that the
-		 * other choices do not depend on their number */
-		pieces;
+	uint64_t aside; /* number of those that are tsr_choice_is_aside */
 	tsr_script_t script;
 	size_t script_room;
 };
+
+/**
+ * Whether a choice is drawn separately, so that the other choices do not depend
+ * on the number of such.
+ */
+static inline bool tsr_choice_is_aside(tsr_choice_t kind)
+{
+	return kind == TSR_CHOICE_PIECE || kind == TSR_CHOICE_INSIST;
+}
 
 /**
  * Allocates a strategy of `bytes` whose first member is a tsr_strategy_t; the

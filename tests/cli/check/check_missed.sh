@@ -1,6 +1,6 @@
 #!/bin/sh
-# tessera check: who waits may miss what comes and goes. The report says what it
-# was, and what to wait for instead.
+# tessera check: who waits may miss what comes and goes, or give up too early. Of
+# the former the report says what it was, and what to wait for instead.
 . "$(dirname "$0")/../tap"
 
 needs_forks schedules
@@ -45,4 +45,29 @@ for kind in one answered rising; do
 	prints "nothing to miss in all schedules: $kind" '; these are all there are$' \
 		tessera check -n 2 --no-slowdown --strategy exhaustive "$passing" $kind
 done
+
+# A loop that gives up does so while others are slow.
+gives_up="$BUILD/tests/planted/progress/gives_up"
+for memory in view cache off; do
+	for kind in loads swaps counts; do
+		try tessera check -n 2 --no-slowdown --weak $memory --seeds 200 "$gives_up" $kind
+		[ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" &&
+			grep -q '^lost-signal at tests/planted/progress/gives_up.c:' \
+			"$TAP_FILES/out"
+		verdict $? "it gives up, and nobody is answered: $kind, memory $memory" \
+			"exit code $code"
+	done
+	for kind in answers waits; do
+		prints "it gives up, and all is well: $kind, memory $memory" '^no finding$' \
+			tessera check -n 2 --no-slowdown --weak $memory --seeds 300 \
+			"$gives_up" $kind
+	done
+done
+report="$TAP_FILES/report.json"
+try tessera check -n 2 --no-slowdown --seeds 100 --json "$report" "$gives_up" loads
+seed=$(python3 -c \
+	'import json,sys; print(json.load(open(sys.argv[1]))["findings"][0]["seed"])' "$report")
+try tessera check -n 2 --no-slowdown --replay "$seed" "$gives_up" loads
+[ "$code" -eq 1 ] && grep -q '^lost-signal at ' "$TAP_FILES/out"
+verdict $? "and replays" "seed $seed, exit code $code"
 finish

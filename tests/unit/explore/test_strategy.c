@@ -158,13 +158,11 @@ Test(strategy, seeds_differ_in_character)
 		  mostly_stale);
 }
 
-/**
- * Pieces of calls are asked about beside the rest: a seed chooses the same
- * where there are none, and a script finds both.
- */
-Test(strategy, pieces_change_no_other_choice)
+/** Choices of a kind that are asked about beside the rest. */
+static void check_aside(tsr_choice_t kind, int ways)
 {
 	enum { CHOICES = 200, EVERY = 3 };
+	int ever = 0;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		tsr_strategy_t *with = NULL, *without = NULL, *again = NULL;
 		int answers[CHOICES + CHOICES / EVERY + 1], count = 0, late = 0;
@@ -172,8 +170,7 @@ Test(strategy, pieces_change_no_other_choice)
 			  tsr_strategy_random(seed, &without) == TSR_OK);
 		for (int i = 0; i < CHOICES; i++) {
 			if (i % EVERY == 0) {
-				answers[count] =
-					tsr_strategy_choose(with, TSR_CHOICE_PIECE, 4, NULL);
+				answers[count] = tsr_strategy_choose(with, kind, ways, NULL);
 				late += answers[count++] > 0;
 			}
 			answers[count] = tsr_strategy_choose(with, TSR_CHOICE_MESSAGE, 5, NULL);
@@ -184,16 +181,29 @@ Test(strategy, pieces_change_no_other_choice)
 		cr_assert(tsr_strategy_scripted(&script, &again) == TSR_OK);
 		for (int i = 0, at = 0; i < CHOICES; i++) {
 			if (i % EVERY == 0)
-				cr_expect_eq(tsr_strategy_choose(again, TSR_CHOICE_PIECE, 4, NULL),
+				cr_expect_eq(tsr_strategy_choose(again, kind, ways, NULL),
 					     answers[at++]);
 			cr_expect_eq(tsr_strategy_choose(again, TSR_CHOICE_MESSAGE, 5, NULL),
 				     answers[at++]);
 		}
-		cr_expect(late < CHOICES / EVERY);
+		/* a seed lets spinners go on always or never */
+		cr_expect(kind == TSR_CHOICE_INSIST || late < CHOICES / EVERY);
+		ever += late > 0;
 		tsr_strategy_destroy(with);
 		tsr_strategy_destroy(without);
 		tsr_strategy_destroy(again);
 	}
+	cr_expect(ever > 0 && ever < 38, "%d of 40 seeds answer otherwise than by default", ever);
+}
+
+/**
+ * Pieces of calls, and spinners that go on alone, are asked about beside the
+ * rest: a seed chooses the same where there are none, and a script finds both.
+ */
+Test(strategy, pieces_and_spinners_change_no_other_choice)
+{
+	check_aside(TSR_CHOICE_PIECE, 4);
+	check_aside(TSR_CHOICE_INSIST, 2);
 }
 
 Test(strategy, pct_wants_a_depth_and_steps)
