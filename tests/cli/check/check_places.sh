@@ -1,0 +1,43 @@
+#!/bin/sh
+# tessera check: one flag for what several have written, and one place that
+# several ranks write.
+. "$(dirname "$0")/../tap"
+
+needs_forks schedules
+spoken="$BUILD/tests/planted/races/spoken"
+scattered="$BUILD/tests/planted/races/scattered"
+
+# A flag that one worker of a block raises for all, or the first.
+for memory in view cache; do
+	for kind in first one; do
+		try tessera check -n 2 --no-slowdown --weak $memory --seeds 100 "$spoken" $kind
+		[ "$code" -eq 1 ] &&
+			grep -qE '^(data-race|reuse) at .*spoken.c:' "$TAP_FILES/out" &&
+			! grep '^finding: ' "$TAP_FILES/out" | grep -vqE ' (data-race|reuse):'
+		verdict $? "a worker speaks for all: $kind, memory $memory" "exit code $code"
+	done
+	for kind in all met; do
+		prints "each for itself, or all by one: $kind, memory $memory" '^no finding$' \
+			tessera check -n 3 --no-slowdown --weak $memory --seeds 100 "$spoken" $kind
+	done
+done
+
+# writes RANKS KIND CLASS
+writes() {
+	try tessera check -n "$1" --no-slowdown --seeds 50 "$scattered" "$2"
+	[ "$code" -eq 1 ] && grep -q '^1 finding$' "$TAP_FILES/out" &&
+		grep -q "^$3 at tests/planted/races/scattered.c:.*: in 50 of 50 schedules" \
+		"$TAP_FILES/out"
+	verdict $? "rows at another rank's place: $2, $1 ranks" "exit code $code"
+}
+for ranks in 2 3 5; do
+	for kind in peers words signals; do
+		writes $ranks $kind data-race
+	done
+	prints "rows at their own place, $ranks ranks" '^no finding$' \
+		tessera check -n $ranks --no-slowdown --seeds 50 "$scattered" right
+done
+# A place has two other ranks that write it where there are three, and two have none to read.
+writes 3 others data-race
+writes 2 fresh unwritten-read
+finish
