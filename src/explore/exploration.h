@@ -205,7 +205,15 @@ typedef struct tsr_collective {
 	const unsigned char *to; /* memory that ranks reach on others; null: none */
 	uint64_t size_bytes;     /* size of each rank's part, or of all */
 	int root;                /* 0 where there is none */
+	uint64_t how; /* parameters, as tsr_collect_how packs them (common/dev/collect.h) */
 } tsr_collective_t;
+
+/**
+ * The newest bytes at an address of a heap, without an access: for what may be
+ * known of memory. False: it is in no heap.
+ */
+bool tsr_exploration_peek(const tsr_exploration_t *exploration, const void *at, void *out,
+			  size_t bytes);
 
 /**
  * The caller is about to make its part of such a call, as others on its rank

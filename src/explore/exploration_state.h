@@ -200,7 +200,7 @@ enum { TSR_COLLECTIVES = 256 };
 typedef struct tsr_collective_call {
 	bool used;
 	size_t state, to;
-	uint64_t round, size_bytes;
+	uint64_t round, size_bytes, how;
 	int root;
 	/* teams may use the same offset in their own ranks' heaps, and have nothing to do with each
 	 * other */

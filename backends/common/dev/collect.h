@@ -72,6 +72,19 @@ TSR_FN int tsr_collect_apart(tsr_collect_t *c, tsr_view_t dst, tsr_view_t src, i
 	return 0;
 }
 
+/**
+ * Parameters that all ranks pass alike, as one number for a port that compares
+ * calls: bytes from the lowest on for the operation, both dimensions and the dtype, and above
+ * them the distance between rows of the view that others reach.
+ */
+TSR_FN uint64_t tsr_collect_how(tsr_reduce_t op, tsr_dim_t dim, tsr_dim_t place, tsr_view_t reached)
+{
+	const uint64_t apart = reached.rows > 1 ? (uint32_t)reached.ld : 0;
+	return (uint64_t)(op & 0xff) | (uint64_t)(dim & 0xff) << 8 |
+	       (uint64_t)(place & 0xff) << 16 | (uint64_t)(reached.dtype & 0xff) << 24 |
+	       apart << 32;
+}
+
 /** Bytes of a matrix, which all ranks pass alike. */
 TSR_FN size_t tsr_collect_bytes(int64_t rows, int64_t cols, int32_t dtype)
 {

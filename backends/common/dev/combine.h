@@ -149,7 +149,8 @@ TSR_DEV tsr_wait_result_t tsr_reduce_scatter(tsr_coop_t *block, tsr_view_t dst, 
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
 	TSR_COLLECTIVE(block, c.call, tsr_one_shot_key(&one), tsr_one_shot_rounds(&one),
 		       TSR_GATHER_ROUND, src.data, 1,
-		       tsr_collect_bytes(src.rows, src.cols, src.dtype), 0);
+		       tsr_collect_bytes(src.rows, src.cols, src.dtype), 0,
+		       tsr_one_shot_words(&one), tsr_collect_how(op, dim, TSR_DIM_ROWS, src));
 	if (tsr_combine_takes(&c, dst, src) && tsr_collect_fits(&c, dst, part.rows, part.cols) &&
 	    tsr_collect_apart(&c, dst, src, tsr_views_are_one(dst, part)))
 		how = one.used ? tsr_combine_in_one(&one, &combine, src, 1, dim)
@@ -172,7 +173,9 @@ TSR_DEV tsr_wait_result_t tsr_all_reduce_view(tsr_coop_t *block, tsr_view_t dst,
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
 	TSR_COLLECTIVE(block, c.call, tsr_one_shot_key(&one), tsr_one_shot_rounds(&one),
 		       TSR_GATHER_ROUND, dst.data, 1,
-		       tsr_collect_bytes(src.rows, src.cols, src.dtype), 0);
+		       tsr_collect_bytes(src.rows, src.cols, src.dtype), 0,
+		       tsr_one_shot_words(&one),
+		       tsr_collect_how(op, TSR_DIM_ROWS, TSR_DIM_ROWS, dst));
 	if (tsr_combine_takes(&c, dst, src) && tsr_collect_fits(&c, dst, src.rows, src.cols) &&
 	    tsr_collect_apart(&c, dst, src, tsr_views_are_one(dst, src)))
 		how = one.used ? tsr_combine_in_one(&one, &combine, combine.src, 0, TSR_DIM_ROWS)
@@ -194,7 +197,9 @@ TSR_DEV tsr_wait_result_t tsr_reduce_view(tsr_coop_t *block, tsr_view_t dst, tsr
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
 	TSR_COLLECTIVE(block, c.call, state, tsr_gather_count(c.counts, TSR_GATHER_READY(me)),
 		       TSR_GATHER_ROUND, dst.data, 1,
-		       tsr_collect_bytes(src.rows, src.cols, src.dtype), root);
+		       tsr_collect_bytes(src.rows, src.cols, src.dtype), root,
+		       TSR_COLLECTIVE_WORDS(tsr_size(block)),
+		       tsr_collect_how(op, TSR_DIM_ROWS, TSR_DIM_ROWS, dst));
 	if (tsr_combine_takes(&c, dst, src) && tsr_collect_fits(&c, dst, src.rows, src.cols) &&
 	    tsr_collect_apart(&c, dst, src, tsr_views_are_one(dst, src)) &&
 	    tsr_collect_rooted(&c, root))

@@ -117,7 +117,8 @@ TSR_FN tsr_wait_result_t tsr_gather_all(tsr_coop_t *block, TSR_HEAP unsigned cha
 	const int me = tsr_rank(block);
 	TSR_COLLECTIVE(block, "tsr_all_gather", state,
 		       tsr_gather_count(state, TSR_GATHER_READY(me)), TSR_GATHER_ROUND, dst,
-		       size_bytes * (size_t)tsr_size(block), size_bytes, 0);
+		       size_bytes * (size_t)tsr_size(block), size_bytes, 0,
+		       TSR_ALL_GATHER_WORDS(tsr_size(block)), 0);
 	const uint64_t target = tsr_gather_target(block, state);
 	/* RETIRED. Partner: the wait in tsr_gather_push on every rank. Litmus:
 	 * LB.retired.diffGPU-ss, MP.count.diffGPU-sss. */

@@ -52,7 +52,9 @@ TSR_DEV tsr_wait_result_t tsr_all_gather_view(tsr_coop_t *block, tsr_view_t dst,
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
 	TSR_COLLECTIVE(block, c.call, tsr_one_shot_key(&one), tsr_one_shot_rounds(&one),
 		       TSR_GATHER_ROUND, dst.data, 0,
-		       tsr_collect_bytes(dst.rows, dst.cols, dst.dtype), 0);
+		       tsr_collect_bytes(dst.rows, dst.cols, dst.dtype), 0,
+		       tsr_one_shot_words(&one),
+		       tsr_collect_how(TSR_REDUCE_SUM, dim, TSR_DIM_ROWS, dst));
 	if (tsr_collect_takes(&c, dst, src) && tsr_collect_fits(&c, place, src.rows, src.cols) &&
 	    tsr_collect_apart(&c, dst, src, in_place))
 		how = one.used ? tsr_gather_in_one(&one, dst, src, dim, in_place)
@@ -173,7 +175,9 @@ TSR_DEV tsr_wait_result_t tsr_all_to_all(tsr_coop_t *block, tsr_view_t dst, tsr_
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
 	TSR_COLLECTIVE(block, c.call, tsr_one_shot_key(&one), tsr_one_shot_rounds(&one),
 		       TSR_GATHER_ROUND, dst.data, 0,
-		       tsr_collect_bytes(whole.rows, whole.cols, whole.dtype), 0);
+		       tsr_collect_bytes(whole.rows, whole.cols, whole.dtype), 0,
+		       tsr_one_shot_words(&one),
+		       tsr_collect_how(TSR_REDUCE_SUM, split, place, dst));
 	if (tsr_collect_takes(&c, dst, src) && tsr_exchange_fits(&c, dst, src, split, place) &&
 	    tsr_collect_apart(&c, dst, src, 0))
 		how = one.used ? tsr_exchange_in_one(&one, &x) : tsr_exchange_in_two(&c, &x);

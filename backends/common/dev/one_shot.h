@@ -95,6 +95,13 @@ TSR_FN TSR_HEAP void *tsr_one_shot_key(const tsr_one_shot_t *o)
 	return o->used ? tsr_one_shot_arrived(o) : o->state;
 }
 
+/** Words of the state from there on. */
+TSR_FN int64_t tsr_one_shot_words(const tsr_one_shot_t *o)
+{
+	const int ranks = tsr_size(o->c->block);
+	return TSR_COLLECTIVE_WORDS(ranks) - (o->used ? TSR_ONE_SHOT_ARRIVED(ranks) : 0);
+}
+
 TSR_FN TSR_HEAP uint64_t *tsr_one_shot_rounds(const tsr_one_shot_t *o)
 {
 	return o->used ? tsr_one_shot_left(o)

@@ -69,7 +69,9 @@ TSR_DEV tsr_wait_result_t tsr_broadcast(tsr_coop_t *block, tsr_view_t dst, tsr_v
 	TSR_COLLECTIVE(block, c.call, state,
 		       tsr_gather_count(c.counts, TSR_GATHER_READY(tsr_rank(block))),
 		       TSR_GATHER_ROUND, dst.data, 0,
-		       tsr_collect_bytes(dst.rows, dst.cols, dst.dtype), root);
+		       tsr_collect_bytes(dst.rows, dst.cols, dst.dtype), root,
+		       TSR_COLLECTIVE_WORDS(tsr_size(block)),
+		       tsr_collect_how(TSR_REDUCE_SUM, TSR_DIM_ROWS, TSR_DIM_ROWS, dst));
 	if (tsr_collect_takes(&c, dst, src) && tsr_collect_fits(&c, dst, src.rows, src.cols) &&
 	    tsr_collect_apart(&c, dst, src, in_place) && tsr_collect_rooted(&c, root))
 		how = tsr_collect_enter(&c);
@@ -94,7 +96,9 @@ TSR_DEV tsr_wait_result_t tsr_gather(tsr_coop_t *block, tsr_view_t dst, tsr_view
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
 	TSR_COLLECTIVE(block, c.call, state, tsr_gather_count(c.counts, TSR_GATHER_READY(me)),
 		       TSR_GATHER_ROUND, dst.data, 0,
-		       tsr_collect_bytes(dst.rows, dst.cols, dst.dtype), root);
+		       tsr_collect_bytes(dst.rows, dst.cols, dst.dtype), root,
+		       TSR_COLLECTIVE_WORDS(tsr_size(block)),
+		       tsr_collect_how(TSR_REDUCE_SUM, dim, TSR_DIM_ROWS, dst));
 	if (tsr_collect_takes(&c, dst, src) && tsr_collect_fits(&c, place, src.rows, src.cols) &&
 	    tsr_collect_apart(&c, dst, src, in_place) && tsr_collect_rooted(&c, root))
 		how = tsr_collect_enter(&c);
@@ -118,7 +122,9 @@ TSR_DEV tsr_wait_result_t tsr_scatter(tsr_coop_t *block, tsr_view_t dst, tsr_vie
 	tsr_wait_result_t how = TSR_WAIT_ABORTED;
 	TSR_COLLECTIVE(block, c.call, state, tsr_gather_count(c.counts, TSR_GATHER_READY(me)),
 		       TSR_GATHER_ROUND, src.data, 0,
-		       tsr_collect_bytes(src.rows, src.cols, src.dtype), root);
+		       tsr_collect_bytes(src.rows, src.cols, src.dtype), root,
+		       TSR_COLLECTIVE_WORDS(tsr_size(block)),
+		       tsr_collect_how(TSR_REDUCE_SUM, dim, TSR_DIM_ROWS, src));
 	if (tsr_collect_takes(&c, dst, src) && tsr_collect_fits(&c, dst, part.rows, part.cols) &&
 	    tsr_collect_apart(&c, dst, src, in_place) && tsr_collect_rooted(&c, root))
 		how = tsr_collect_enter(&c);

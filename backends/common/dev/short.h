@@ -51,7 +51,9 @@ TSR_FN void tsr_short_compare(const tsr_one_shot_t *o, const tsr_short_call_t *a
 		  combines = reads || a->kind == TSR_SHORT_ALL_REDUCE;
 	TSR_COLLECTIVE(o->c->block, o->c->call, tsr_one_shot_key(o), tsr_one_shot_rounds(o),
 		       TSR_GATHER_ROUND, reads ? a->src.data : a->dst.data, combines,
-		       parts * tsr_collect_bytes(a->dst.rows, a->dst.cols, a->dst.dtype), 0);
+		       parts * tsr_collect_bytes(a->dst.rows, a->dst.cols, a->dst.dtype), 0,
+		       tsr_one_shot_words(o),
+		       tsr_collect_how((tsr_reduce_t)a->op, TSR_DIM_ROWS, TSR_DIM_ROWS, a->dst));
 	(void)parts, (void)combines;
 }
 

@@ -96,7 +96,8 @@ TSR_FN tsr_wait_result_t tsr_spread_bytes(tsr_coop_t *block, TSR_HEAP void *dst,
 	const tsr_view_t mine = {(TSR_HEAP void *)src, 1, bytes, bytes, TSR_U8, TSR_SPACE_HEAP};
 	TSR_COLLECTIVE(block, "tsr_all_gather", state,
 		       tsr_gather_count(state, TSR_GATHER_READY(me)), TSR_GATHER_ROUND, dst,
-		       size_bytes * (size_t)ranks, size_bytes, 0);
+		       size_bytes * (size_t)ranks, size_bytes, 0,
+		       TSR_ALL_GATHER_WORDS(tsr_size(block)), 0);
 	const uint64_t target = tsr_gather_target(block, state);
 	tsr_wait_result_t how =
 		tsr_nodes_meet(block, tsr_gather_count(state, TSR_GATHER_RETIRED(0)), apart,

@@ -58,7 +58,8 @@ TSR_CPU_DECLARE_ATOMIC(f64, double);
 
 TSR_API void tsr_cpu_collective(tsr_coop_t *coop, const char *call, const TSR_HEAP void *state,
 				const TSR_HEAP uint64_t *count, uint64_t per_round,
-				TSR_HEAP void *to, size_t reach_bytes, size_t size_bytes, int root);
+				TSR_HEAP void *to, size_t reach_bytes, size_t size_bytes, int root,
+				int64_t words, uint64_t how);
 /* One value of `size_bytes`; a get returns where it has put it. */
 TSR_API void tsr_cpu_put_value(tsr_coop_t *coop, void *p, const void *value, size_t size_bytes,
 			       int peer);

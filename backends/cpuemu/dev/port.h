@@ -57,9 +57,10 @@ static inline tsr_coop_t *tsr_cpu_at(tsr_coop_t *coop, const char *file, int lin
 #define TSR_AT_LAUNCH(coop_) tsr_cpu_at((coop_), (coop_)->file, (coop_)->line)
 #define TSR_PART_OF_NONE ((const char *)0)
 #define TSR_PART_OF(coop_, call_) ((void)((coop_)->part_of = (call_)))
-#define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, reach_, size_, root_)     \
+#define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, reach_, size_, root_,     \
+		       words_, how_)                                                            \
 	tsr_cpu_collective((coop_), (call_), (state_), (count_), (per_round_), (to_), (reach_), \
-			   (size_), (root_))
+			   (size_), (root_), (words_), (how_))
 /* teams may span nodes (common/dev/nodes.h) */
 #define TSR_PORT_NODES 1
 #define TSR_REFUSE(coop_, call_, cure_, ...) \

@@ -398,7 +398,8 @@ static tsr_wait_result_t barrier_meet(tsr_coop_t *coop, const char *call,
 	tsr_mem_t epoch;
 	if (!tsr_mem_reach(coop, call, state, bytes, sizeof(uint64_t), me, TSR_MEM_WRITE, &epoch))
 		return TSR_WAIT_ABORTED;
-	TSR_COLLECTIVE(coop, call, state, words + TSR_BARRIER_EPOCH, 1, NULL, 0, 0, 0);
+	TSR_COLLECTIVE(coop, call, state, words + TSR_BARRIER_EPOCH, 1, NULL, 0, 0, 0,
+		       TSR_BARRIER_WORDS(tsr_size(coop)), 0);
 	uint64_t next = access_epoch(&epoch, TSR_CPU_LOAD, 0) + 1;
 	const meeting_t meeting = {coop, call, (TSR_HEAP uint64_t *)state, next};
 	/* one node: all tell all; several: those of each meet, and one tells the other nodes */

@@ -233,7 +233,8 @@ TSR_DEV tsr_coop_t *tsr_gpu_at(tsr_coop_t *coop, const char *file, int line)
 #endif
 
 /* this port does not compare them */
-#define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, reach_, size_, root_) \
+#define TSR_COLLECTIVE(coop_, call_, state_, count_, per_round_, to_, reach_, size_, root_, \
+		       words_, how_)                                                        \
 	((void)(coop_))
 /* code for worlds over several nodes (common/dev/nodes.h) is an image of its own */
 #if defined(TSR_NODES)

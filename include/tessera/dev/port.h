@@ -30,15 +30,17 @@
  *                     call, and reports name it instead of them, if the port
  *                     keeps call sites; TSR_PART_OF_NONE ends that
  *   TSR_COLLECTIVE(coop, "tsr_...", state, count, per_round, to, reach, size,
- *                  root)
+ *                  root, words, how)
  *                     a statement: the coop makes its part of a call that all
  *                     ranks make, for a port that compares such calls.
  *                     `state` is the state of the call; `count` is the word
  *                     of it that grows by `per_round` in each round; `to` is
  *                     the memory that ranks reach on others, or null, and
  *                     `reach` the bytes from there on that must be the
- *                     caller's; `size`, in bytes, and `root` are the same on
- *                     all ranks
+ *                     caller's; `size`, in bytes, `root` and `how`, a number made
+ *                     of parameters, are the same on all ranks; `words` of
+ *                     8 bytes from `state` on are the call's. A `count` that
+ *                     grows by more than 1 has 15 words behind it that stay 0
  *   TSR_REFUSE(coop, "tsr_...", cure, format, ...)
  *                     a statement: the call was used wrongly. Ends the world
  *                     with TSR_ERR_KERNEL. A port that formats no text says

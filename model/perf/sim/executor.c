@@ -322,6 +322,12 @@ void tsr_exploration_residency(tsr_exploration_t *sim, int rank, tsr_exploration
 	(void)ctx;
 }
 
+bool tsr_exploration_peek(const tsr_exploration_t *sim, const void *at, void *out, size_t bytes)
+{
+	(void)sim, (void)at, (void)out, (void)bytes;
+	return false;
+}
+
 void tsr_exploration_collective(tsr_exploration_t *sim, const tsr_op_site_t *site,
 				const tsr_collective_t *call)
 {

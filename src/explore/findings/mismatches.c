@@ -21,13 +21,20 @@ static void name_place(tsr_exploration_t *x, size_t offset, char *text, size_t s
 		snprintf(text, size, "heap offset %zu", offset);
 }
 
-static uint64_t round_of(const tsr_exploration_t *x, const tsr_collective_t *call)
+bool tsr_exploration_peek(const tsr_exploration_t *x, const void *at, void *out, size_t bytes)
 {
 	int area;
 	size_t offset;
+	if (!tsr_area_find((tsr_exploration_t *)x, at, bytes, &area, &offset))
+		return false;
+	memcpy(out, x->areas[area].newest + offset, bytes);
+	return true;
+}
+
+static uint64_t round_of(const tsr_exploration_t *x, const tsr_collective_t *call)
+{
 	uint64_t count = 0;
-	if (tsr_area_find((tsr_exploration_t *)x, call->count, sizeof count, &area, &offset))
-		memcpy(&count, x->areas[area].newest + offset, sizeof count);
+	(void)tsr_exploration_peek(x, call->count, &count, sizeof count);
 	return count / call->count_per_round;
 }
 
@@ -38,6 +45,33 @@ static size_t offset_of(tsr_exploration_t *x, const unsigned char *at)
 	size_t offset = 0;
 	(void)tsr_area_find(x, at, 1, &area, &offset);
 	return offset;
+}
+
+/** The parameters that `how` has (tsr_collect_how), in the order in which they are told. */
+static const struct part {
+	int shift, bits;
+	const char *text; /* with one number */
+} parts[] = {{24, 8, "elements of dtype %d"},
+	     {8, 8, "dimension %d"},
+	     {16, 8, "place dimension %d"},
+	     {0, 8, "operation %d"},
+	     {32, 32, "rows %d elements apart"}};
+
+/** Writes what differs first in two calls' parameters, of both. */
+static void tell_parameters(uint64_t mine, uint64_t other, char *text, size_t size)
+{
+	char here[64], there[64];
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		const uint64_t mask = ((uint64_t)1 << parts[i].bits) - 1;
+		const int a = (int)((mine >> parts[i].shift) & mask),
+			  b = (int)((other >> parts[i].shift) & mask);
+		if (a == b)
+			continue;
+		snprintf(here, sizeof here, parts[i].text, a);
+		snprintf(there, sizeof there, parts[i].text, b);
+		snprintf(text, size, "the first has %s, the second %s", here, there);
+		return;
+	}
 }
 
 /** Two calls differ: told by the second, `mine`. The schedule ends, as what follows is that. */
@@ -61,6 +95,8 @@ static _Noreturn void tell(tsr_exploration_t *x, const tsr_collective_call_t *mi
 	else if (mine->to != other->to)
 		snprintf(sentence, sizeof sentence,
 			 "the first reaches %s of other ranks, the second %s", here, there);
+	else if (strcmp(mine->access.call, other->access.call) == 0)
+		tell_parameters(mine->how, other->how, sentence, sizeof sentence);
 	else
 		snprintf(sentence, sizeof sentence, "the first is %s, the second %s",
 			 mine->access.call, other->access.call);
@@ -79,6 +115,7 @@ void tsr_exploration_collective(tsr_exploration_t *x, const tsr_op_site_t *site,
 				      .to = call->to ? offset_of(x, call->to) : 0,
 				      .size_bytes = call->size_bytes,
 				      .root = call->root,
+				      .how = call->how,
 				      .access = tsr_access_at(x, site)};
 	const uint64_t slot = mine.state / sizeof(uint64_t) + round + mine.team % TSR_COLLECTIVES;
 	tsr_collective_call_t *first = &x->collectives[slot % TSR_COLLECTIVES];
@@ -87,7 +124,8 @@ void tsr_exploration_collective(tsr_exploration_t *x, const tsr_op_site_t *site,
 	    first->round != round)
 		*first = mine;
 	else if (first->to != mine.to || first->size_bytes != mine.size_bytes ||
-		 first->root != mine.root || strcmp(first->access.call, mine.access.call) != 0)
+		 first->root != mine.root || first->how != mine.how ||
+		 strcmp(first->access.call, mine.access.call) != 0)
 		tell(x, &mine, first);
 }
 

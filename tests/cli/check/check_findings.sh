@@ -215,6 +215,8 @@ for ranks in 2 3; do
 		to:tsr_all_gather:"the first reaches 'all'\\+[0-9]+ of other ranks, the second 'all'\\+[0-9]+" \
 		root:tsr_broadcast:'the first has root [01], the second root [01]$' \
 		call:'tsr_(broadcast|gather)':'the first is tsr_[a-z_]+, the second tsr_' \
+		op:tsr_all_reduce_view:'the first has operation [0-9], the second operation' \
+		dim:tsr_reduce_scatter:'the first has dimension [01], the second dimension [01]' \
 		steps:'tsr_(broadcast|all_gather_view)':'each waits for the rank of the other' \
 		states:tsr_barrier_ranks:'each waits for the rank of the other' \
 		crossed:'tsr_(all_gather|barrier_ranks)':'each waits' \

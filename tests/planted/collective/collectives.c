@@ -13,6 +13,8 @@
  *     root      broadcasts from another rank
  *     call      gathers to a root where the others broadcast
  *     steps     gathers in one step where the others broadcast, which takes two
+ *     op        takes the largest where the others sum
+ *     dim       combines a square along the other dimension
  *     right     nothing else, though its numbers are elsewhere, and in a launch
  *               of its own it gathers more, as all do
  */
@@ -22,9 +24,25 @@
 #include "tessera/tessera.h"
 #include "tests/planted/planted.h"
 
-enum { SIZE, BLOCKS, TO, BEHIND, STATES, CROSSED, MISSING, ROOT, CALL, STEPS, RIGHT, KINDS };
-static const char *const kinds[KINDS] = {"size",    "blocks", "to",   "behind", "states", "crossed",
-					 "missing", "root",   "call", "steps",  "right"};
+enum {
+	SIZE,
+	BLOCKS,
+	TO,
+	BEHIND,
+	STATES,
+	CROSSED,
+	MISSING,
+	ROOT,
+	CALL,
+	STEPS,
+	OP,
+	DIM,
+	RIGHT,
+	KINDS
+};
+static const char *const kinds[KINDS] = {"size",    "blocks",  "to",   "behind", "states",
+					 "crossed", "missing", "root", "call",   "steps",
+					 "op",      "dim",     "right"};
 
 enum { COUNT = 4, LAUNCHED = 3, ROUNDS = 2 };
 
@@ -55,7 +73,17 @@ TSR_FN void share(tsr_coop_t *block, const collective_args_t *a, int odd)
 {
 	const tsr_view_t word = tsr_view(a->all, TSR_I64, 1, 1, 1),
 			 mine = tsr_view_cut(word, TSR_DIM_ROWS, tsr_rank(block), tsr_size(block));
-	if (odd && a->kind == CALL)
+	const int ranks = tsr_size(block), by_cols = odd && a->kind == DIM;
+	const tsr_view_t square = tsr_view(a->all, TSR_U8, ranks, ranks, ranks),
+			 line = tsr_view(a->mine, TSR_U8, by_cols ? ranks : 1, by_cols ? 1 : ranks,
+					 by_cols ? 1 : ranks);
+	if (a->kind == OP)
+		tsr_all_reduce_view(block, square, square, odd ? TSR_REDUCE_MAX : TSR_REDUCE_SUM,
+				    a->sharing);
+	else if (a->kind == DIM)
+		tsr_reduce_scatter(block, line, square, by_cols ? TSR_DIM_COLS : TSR_DIM_ROWS,
+				   TSR_REDUCE_SUM, a->sharing);
+	else if (odd && a->kind == CALL)
 		tsr_gather(block, word, mine, TSR_DIM_ROWS, 0, a->sharing);
 	else if (odd && a->kind == STEPS)
 		tsr_all_gather_view(block, word, mine, TSR_DIM_ROWS, a->sharing);

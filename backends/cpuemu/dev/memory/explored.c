@@ -228,27 +228,8 @@ void tsr_explored_in_each(tsr_coop_t *coop, const char *call)
 
 /* ------------------------------------------------------------------ collectives */
 
-void tsr_cpu_collective(tsr_coop_t *coop, const char *call, const TSR_HEAP void *state,
-			const TSR_HEAP uint64_t *count, uint64_t per_round, TSR_HEAP void *to,
-			size_t reach_bytes, size_t size_bytes, int root)
+void tsr_explored_collective(tsr_coop_t *coop, const char *call, const tsr_collective_t *collective)
 {
-	const int me = tsr_rank(coop);
-	tsr_mem_t counts, whole = {.at = NULL};
-	if (!tsr_cpu_exploration(coop) ||
-	    !tsr_mem_reach(coop, call, count, sizeof *count, sizeof *count, me, TSR_MEM_WRITE,
-			   &counts) ||
-	    (to && reach_bytes > 0 &&
-	     !tsr_mem_reach(coop, call, to, reach_bytes, 1, me, TSR_MEM_WRITE, &whole)))
-		return;
 	const tsr_op_site_t site = tsr_explored_site(coop, call);
-	const tsr_collective_t collective = {
-		.state = counts.at - ((uintptr_t)count - (uintptr_t)state),
-		.count = counts.at,
-		.count_per_round = per_round,
-		.team = coop->block->team->key,
-		.to = whole.at,
-		.size_bytes = size_bytes,
-		.root = root,
-	};
-	tsr_exploration_collective(tsr_cpu_exploration(coop), &site, &collective);
+	tsr_exploration_collective(tsr_cpu_exploration(coop), &site, collective);
 }

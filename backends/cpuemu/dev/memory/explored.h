@@ -22,6 +22,10 @@ tsr_op_site_t tsr_explored_site(const tsr_coop_t *coop, const char *call);
 tsr_views_order_t tsr_explored_order(int order);
 tsr_views_scope_t tsr_explored_scope(int scope);
 
+/** The caller makes its part of a call that all ranks make. */
+void tsr_explored_collective(tsr_coop_t *coop, const char *call,
+			     const tsr_collective_t *collective);
+
 /* ------------------------------------------------ calls of the memory layer */
 
 /*
