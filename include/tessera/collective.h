@@ -24,9 +24,25 @@ typedef struct tsr_collective_state tsr_collective_state_t;
  *               of the library's, with at most half of the blocks that the
  *               device holds at a time, and no more than run at the same time.
  *               A captured or repeated launch may repeat it.
- *   Tensors:    in the heap, of one dtype. What other ranks reach has the same
- *               address and strides on all: `dst` where ranks send to each
- *               other, and `src` where they read. A dimension is split as
+ *   Agreement:  all members pass the same dtype, the same extents of what the
+ *               ranks have together, the same operation, root and dimensions.
+ *               What other ranks reach has the same place in the heap and the
+ *               same strides on all: `dst` of all_gather, all_to_all, gather,
+ *               broadcast, all_reduce and reduce, and `src` of scatter,
+ *               broadcast, all_reduce, reduce_scatter and reduce; also `dst` of
+ *               a rank whose part has no elements, if it sends some. Free are
+ *               place and strides of all others: `src` of all_gather, all_to_all
+ *               and gather, `dst` of reduce_scatter and scatter.
+ *   Compared:   on the emulator always, on GPUs by a debug build, or with
+ *               TESSERA_CHECK_COLLECTIVES=1, which all ranks set: before it
+ *               launches, a rank compares with the members on its node that
+ *               have made the call, and they with it. If two differ, the world
+ *               ends with TSR_ERR_MISMATCH, and a sentence that names both
+ *               ranks, both lines, and what differs. Nobody has stored anything
+ *               but to the state then. A rank that is some 30 calls with a state
+ *               ahead of a member waits for it. Of graphs the captured call is
+ *               compared, so all members capture it, or none.
+ *   Tensors:    in the heap, of one dtype. A dimension is split as
  *               tsr_view_cut does it: rank r of n gets elements extent * r / n
  *               up to extent * (r + 1) / n. Where elements of later dimensions
  *               lie within one of the dimension that is split, the number of
@@ -41,7 +57,8 @@ typedef struct tsr_collective_state tsr_collective_state_t;
  *   State:      `state` is tsr_collective_state_bytes(team size) bytes of the
  *               heap, aligned to 128, cleared before the first use and never
  *               again. It serves one call at a time: one stream, or streams
- *               that events order; always in the same team. Kernels on the
+ *               that events or waits of the host order; always in the same team,
+ *               until it is freed. All members pass the same one. Kernels on the
  *               stream may use it, too.
  *   Orders:     the collective begins behind the stream's earlier work, and the
  *               stream's later work begins when it is complete on this rank.
@@ -51,12 +68,17 @@ typedef struct tsr_collective_state tsr_collective_state_t;
  *               again. On the host: tsr_stream_sync.
  *   Errors:     TSR_ERR_ARGUMENT (a null pointer; a root outside the team; a
  *               dimension, shapes or dtypes that do not fit the call; strides
- *               that make no matrix; memory outside the heap), TSR_ERR_ABORTED,
+ *               that make no matrix; memory outside the heap; and where calls
+ *               are compared, a state of another team, or that another stream
+ *               may use at the same time), TSR_ERR_ABORTED, TSR_ERR_MISMATCH,
+ *               TSR_ERR_TIMEOUT (a rank far ahead has waited),
  *               TSR_ERR_UNSUPPORTED (the library has no code for this device).
  *               After an error nothing is started. tsr_stream_sync returns
  *               TSR_ERR_KERNEL for tensors that share memory in another way,
- *               and TSR_ERR_TIMEOUT if a member does not come; the sentence
- *               names it. `tessera check` also compares what the members pass.
+ *               or (on the emulator) for a state that is not cleared,
+ *               TSR_ERR_MISMATCH if another rank finds that the calls differ,
+ *               and TSR_ERR_TIMEOUT if a member does not come, or passes another
+ *               state; the sentence names it.
  *   Source:     NCCL's collectives; the "on stream" operations of NVSHMEM.
  */
 

@@ -44,6 +44,10 @@ typedef struct tsr_host_wait {
 typedef struct tsr_made_call {
 	int rank;
 	const char *call;
+	/* where, if the rank may have left the call; null: it is in it. Lives as long as the
+	 * exploration. */
+	const char *file;
+	int line;
 } tsr_made_call_t;
 
 typedef struct tsr_executor {
@@ -128,7 +132,7 @@ typedef struct tsr_executor {
 
 	/* ------------------------------------------------------------ failures */
 
-	/** Two ranks have made collective calls that do not match, and both are in them. */
+	/** Two ranks have made collective calls that do not match. */
 	void (*mismatch)(tsr_exploration_t *exploration, const tsr_made_call_t made[2],
 			 const char *sentence);
 

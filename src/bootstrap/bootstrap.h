@@ -196,6 +196,9 @@ void tsr_meeting_give_place(tsr_meeting_t *meeting, int32_t place);
 /** From now on the members meet at this place. */
 void tsr_meeting_enter(tsr_meeting_t *meeting, int32_t place);
 
+/** A number of the meeting that no other one has as long as it lives; equal on all members. */
+int32_t tsr_meeting_number(const tsr_meeting_t *meeting);
+
 /**
  * Called by every member, after its last exchange. The last member returns the
  * place.

@@ -18,7 +18,7 @@
  * Raised with every change of tsr_control_t, because ranks of two builds must
  * not share a segment.
  */
-#define TSR_CONTROL_ABI 4u
+#define TSR_CONTROL_ABI 5u
 
 enum {
 	TSR_CALL_LENGTH = 48,
@@ -81,6 +81,15 @@ struct tsr_meeting {
  */
 enum { TSR_MEETING_UNIT_BYTES = 16384, TSR_MEETING_UNITS = 4096 };
 
+/** A topic of the board (board.h); all of it guarded by `board_held`. */
+typedef struct tsr_topic {
+	uint64_t key;  /* 1 more than the key that it is for; 0: free */
+	int32_t place; /* its first unit: a tsr_board_row_t for each rank of the world */
+	uint32_t left; /* number of ranks of this node that need it no more */
+} tsr_topic_t;
+
+enum { TSR_TOPICS = 1024 };
+
 typedef enum {
 	TSR_MEMBER_ABSENT = 0,
 	TSR_MEMBER_PRESENT = 1,
@@ -142,8 +151,13 @@ typedef struct tsr_control {
 
 	_Atomic uint32_t users; /* ranks as threads: the last one unmaps the segment */
 
-	/* not 0: the unit belongs to a team's meeting. The world's units come first, and are not
-	 * marked here. */
+	_Atomic uint32_t
+		board_held;   /* not 0: a rank of this node looks for a topic, or makes one */
+	uint32_t board_waits; /* ranks as fibres: not 0 once a rank has waited to post */
+	tsr_topic_t topics[TSR_TOPICS];
+
+	/* not 0: the unit belongs to a team's meeting, or to a topic. The world's units come first,
+	 * and are not marked here. */
 	_Atomic uint8_t units_used[TSR_MEETING_UNITS];
 	_Alignas(4096) unsigned char units[TSR_MEETING_UNITS][TSR_MEETING_UNIT_BYTES];
 } tsr_control_t;
@@ -247,6 +261,10 @@ void tsr_meeting_count_in(tsr_meeting_t *meeting);
  * it, and clears it on the others.
  */
 void tsr_meeting_count_out(tsr_meeting_t *meeting);
+
+/** Takes units of this node's share, side by side. Returns the first one, or -1: no room. */
+int tsr_control_take_units(const tsr_boot_t *boot, int units);
+void tsr_control_give_units(tsr_control_t *control, int first, int units);
 
 /** The number of units that a meeting of this many members needs. */
 int tsr_meeting_units(int members, size_t chunk_bytes);

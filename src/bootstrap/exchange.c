@@ -213,7 +213,8 @@ static tsr_status_t differ(tsr_meeting_t *meeting, int member, bool same_call, b
 		 "arguments",
 		 tsr_who_text(ranks[0], member, meeting->name, who[0]), theirs,
 		 tsr_who_text(ranks[1], 0, meeting->name, who[1]), ours);
-	const tsr_made_call_t made[2] = {{ranks[0], other->call}, {ranks[1], first->call}};
+	const tsr_made_call_t made[2] = {{.rank = ranks[0], .call = other->call},
+					 {.rank = ranks[1], .call = first->call}};
 	if (boot->exploration)
 		tsr_executor.mismatch(boot->exploration, made, sentence);
 	return same_call ? tsr_error(TSR_ERR_MISMATCH, "%s", sentence)

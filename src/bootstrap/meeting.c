@@ -75,21 +75,33 @@ static void find_share(const tsr_boot_t *boot, int *begin_out, int *end_out)
 	*end_out = node == nodes - 1 ? TSR_MEETING_UNITS : *begin_out + each;
 }
 
+int tsr_control_take_units(const tsr_boot_t *boot, int units)
+{
+	int first, end;
+	find_share(boot, &first, &end);
+	while (first + units <= end && !claim(boot->control, first, units))
+		first++;
+	return first + units <= end ? first : -1;
+}
+
+void tsr_control_give_units(tsr_control_t *control, int first, int units)
+{
+	for (int i = 0; i < units; i++)
+		/* release: partner is the acquire in claim */
+		atomic_store_explicit(&control->units_used[first + i], 0, memory_order_release);
+}
+
 tsr_status_t tsr_meeting_take_place(tsr_meeting_t *meeting, int32_t *place_out)
 {
 	tsr_boot_t *boot = meeting->boot;
-	tsr_control_t *control = boot->control;
-	const int units = tsr_meeting_units(meeting->size, meeting->chunk_bytes);
-	int first, end;
-	find_share(boot, &first, &end);
-	while (first + units <= end && !claim(control, first, units))
-		first++;
-	if (first + units > end)
+	const int first = tsr_control_take_units(boot, tsr_meeting_units(meeting->size,
+									 meeting->chunk_bytes));
+	if (first < 0)
 		return tsr_error(TSR_ERR_NO_MEMORY,
 				 "there is no room for the exchange of one more team of %d ranks: "
 				 "destroy teams that are not needed",
 				 meeting->size);
-	tsr_meeting_words_t *words = (tsr_meeting_words_t *)(void *)control->units[first];
+	tsr_meeting_words_t *words = (tsr_meeting_words_t *)(void *)boot->control->units[first];
 	tsr_status_t status = TSR_OK;
 	memset(words, 0, tsr_meeting_slots_at(meeting->size));
 	for (int parity = 0; boot->exploration && status == TSR_OK && parity < 2; parity++)
@@ -103,12 +115,10 @@ void tsr_meeting_give_place(tsr_meeting_t *meeting, int32_t place)
 	tsr_control_t *control = meeting->boot->control;
 	const tsr_meeting_words_t *words =
 		(const tsr_meeting_words_t *)(const void *)control->units[place];
-	const int units = tsr_meeting_units(meeting->size, meeting->chunk_bytes);
 	for (int parity = 0; meeting->boot->exploration && parity < 2; parity++)
 		tsr_executor.edge_drop(meeting->boot->exploration, words->edges[parity]);
-	for (int i = 0; i < units; i++)
-		/* release: partner is the acquire in claim */
-		atomic_store_explicit(&control->units_used[place + i], 0, memory_order_release);
+	tsr_control_give_units(control, place,
+			       tsr_meeting_units(meeting->size, meeting->chunk_bytes));
 }
 
 tsr_status_t tsr_meeting_create(tsr_boot_t *boot, const int *ranks, int members, int me,
@@ -130,6 +140,11 @@ tsr_status_t tsr_meeting_create(tsr_boot_t *boot, const int *ranks, int members,
 void tsr_meeting_forget(tsr_meeting_t *meeting)
 {
 	free(meeting);
+}
+
+int32_t tsr_meeting_number(const tsr_meeting_t *meeting)
+{
+	return meeting->place;
 }
 
 void tsr_meeting_enter(tsr_meeting_t *meeting, int32_t place)

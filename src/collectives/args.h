@@ -15,7 +15,8 @@ enum tsr_stream_collective {
 	TSR_STREAM_SCATTER,
 	TSR_STREAM_ALL_REDUCE,
 	TSR_STREAM_REDUCE_SCATTER,
-	TSR_STREAM_REDUCE
+	TSR_STREAM_REDUCE,
+	TSR_STREAM_COLLECTIVES /* their number */
 };
 
 typedef struct tsr_stream_collective_args {

@@ -71,12 +71,21 @@ static bool divide(const tsr_tensor_t *t, int row_dim, int col_dim, merged_t par
 	       (part[0].count <= 1 || part[0].stride >= 0);
 }
 
+/**
+ * How far rows are apart of which there is one here, or none: other ranks may have more, and
+ * this one reaches them.
+ */
+static int64_t distance_of_one(const tsr_tensor_t *t, int col_dim, int64_t cols)
+{
+	return col_dim > 0 && t->stride[col_dim - 1] > cols ? t->stride[col_dim - 1] : cols;
+}
+
 static tsr_status_t make(const tsr_world_t *world, tsr_named_tensor_t named, const merged_t part[3],
-			 tsr_matrices_t *out)
+			 int col_dim, tsr_matrices_t *out)
 {
 	const tsr_tensor_t *t = named.tensor;
 	const int64_t rows = part[1].count, cols = part[2].count,
-		      ld = rows > 1 ? part[1].stride : cols;
+		      ld = rows > 1 ? part[1].stride : distance_of_one(t, col_dim, cols);
 	int64_t bytes, more;
 	out->first = (tsr_view_t){t->data, rows, cols, ld, t->dtype, TSR_SPACE_HEAP};
 	out->count = part[0].count;
@@ -112,7 +121,7 @@ tsr_status_t tsr_tensor_matrices(const tsr_world_t *world, tsr_named_tensor_t na
 				 "and those from %d on its columns: let the "
 				 "elements of a row be neighbours, and rows equally far apart",
 				 named.call, named.name, text_of(named, text), row_dim, col_dim);
-	return make(world, named, part, matrices_out);
+	return make(world, named, part, col_dim, matrices_out);
 }
 
 tsr_status_t tsr_tensor_matrix(const tsr_world_t *world, tsr_named_tensor_t named,
@@ -122,7 +131,7 @@ tsr_status_t tsr_tensor_matrix(const tsr_world_t *world, tsr_named_tensor_t name
 	merged_t part[3];
 	for (int col_dim = 0; col_dim <= named.tensor->dims; col_dim++)
 		if (divide(named.tensor, 0, col_dim, part))
-			return make(world, named, part, matrix_out);
+			return make(world, named, part, col_dim, matrix_out);
 	return tsr_error(TSR_ERR_ARGUMENT,
 			 "%s: the strides of %s, %s, make no matrix: let the elements of a row be "
 			 "neighbours, and rows equally far apart",

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "src/base/error.h"
+#include "src/collectives/agree.h"
 #include "src/collectives/args.h"
 #include "src/collectives/matrix.h"
 #include "src/collectives/short.h"
@@ -42,6 +43,7 @@ typedef struct call {
 	tsr_named_tensor_t dst, src;
 	TSR_HEAP tsr_collective_state_t *state;
 	int ranks, me;
+	int split, place; /* dimensions of the tensors */
 	tsr_matrices_t to, from;
 	tsr_stream_collective_args_t args;
 } call_t;
@@ -179,12 +181,24 @@ static tsr_status_t launch(call_t *c, const tsr_kernel_t *kernel)
 {
 	const int64_t element = (int64_t)tsr_dtype_bytes(c->dst.tensor->dtype);
 	const int blocks = blocks_for(c);
+	const tsr_agree_call_t agreed = {.name = c->name,
+					 .stream = c->stream,
+					 .dst = c->dst.tensor,
+					 .src = c->src.tensor,
+					 .to = &c->to,
+					 .from = &c->from,
+					 .split = c->split,
+					 .place = c->place,
+					 .args = &c->args};
 	tsr_short_call_t brief;
 	c->args.dst = c->to.first;
 	c->args.src = c->from.first;
 	c->args.batches = c->to.count;
 	c->args.dst_step = c->to.step * element;
 	c->args.src_step = c->from.step * element;
+	const tsr_status_t status = tsr_collective_agree(&agreed);
+	if (status != TSR_OK)
+		return status;
 	if (tsr_collective_is_short(&c->args, c->me, c->ranks, tsr_team_nodes(c->stream->team),
 				    blocks, &brief))
 		return tsr_launch_sized(c->stream,
@@ -250,6 +264,7 @@ static tsr_status_t take_part(call_t *c, tsr_named_tensor_t whole, tsr_named_ten
 	if (status == TSR_OK)
 		status = tsr_tensor_matrices(c->stream->world, c->src, 0, columns, &c->from);
 	c->args.dim = dim == 0 ? 0 : 1; /* tsr_dim_t */
+	c->split = dim;
 	return status;
 }
 
@@ -385,6 +400,8 @@ tsr_status_t tsr_stream_all_to_all(tsr_stream_t *stream, const tsr_tensor_t *dst
 		status = tsr_tensor_matrices(stream->world, c.dst, row, col, &c.to);
 	if (status == TSR_OK)
 		status = tsr_tensor_matrices(stream->world, c.src, row, col, &c.from);
+	c.split = split;
+	c.place = place;
 	c.args.dim = split >= col;
 	c.args.place = place >= col;
 	return status == TSR_OK ? launch(&c, &tsr_stream_moves) : status;

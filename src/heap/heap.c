@@ -13,6 +13,7 @@
 #include "src/base/executor.h"
 #include "src/base/sized.h"
 #include "src/heap/rooms.h"
+#include "src/world/state_uses.h"
 
 /*
  * Room for what ranks compare of a call: numbers and a name. Of a longer name
@@ -111,9 +112,14 @@ static void undo_here(tsr_world_t *world, const tsr_heap_request_t *request, con
 static tsr_status_t release_here(tsr_world_t *world, size_t offset)
 {
 	const tsr_room_t room = tsr_room_at(world, offset);
+	const char *name;
+	size_t begin = 0, size = 0;
 	lock(world);
+	(void)tsr_heap_allocation(world, offset, &name, &begin, &size);
 	tsr_status_t status = tsr_allocator_release(room.allocator, offset - room.begin);
 	unlock(world);
+	if (status == TSR_OK)
+		tsr_uses_drop(world, begin, begin + size);
 	return status;
 }
 
@@ -425,5 +431,8 @@ tsr_status_t tsr_memset_heap(tsr_world_t *world, TSR_HEAP void *heap, int byte, 
 	tsr_status_t status = check_copy(world, "tsr_memset_heap", heap, &byte, size_bytes);
 	if (status != TSR_OK || size_bytes == 0)
 		return status;
+	size_t offset;
+	if (offset_of(world, heap, &offset))
+		tsr_uses_stored(world, offset, offset + size_bytes);
 	return world->backend->heap->fill(world->device, tsr_heap_raw(heap), byte, size_bytes);
 }

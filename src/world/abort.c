@@ -1,10 +1,21 @@
 /* The end of a world, as its users see it: the sentence, and the wait records. */
+#include <stdio.h>
+#include <string.h>
+
 #include "src/base/error.h"
 #include "src/base/sized.h"
+#include "src/collectives/agree.h"
 #include "src/world/stream.h"
 
 tsr_status_t tsr_world_result(const tsr_world_t *world, tsr_status_t status)
 {
+	char why[512], apart[512];
+	if (status == TSR_ERR_TIMEOUT) { /* the backend's sentence knows kernels, not calls */
+		snprintf(why, sizeof why, "%s", tsr_last_error());
+		if (*tsr_collective_apart(world, apart, sizeof apart) != '\0' &&
+		    strstr(why, apart) == NULL)
+			return tsr_error(status, "%s%s", why, apart);
+	}
 	if (status != TSR_ERR_ABORTED)
 		return status;
 	const tsr_status_t ended = tsr_boot_ended(world->boot);

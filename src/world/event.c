@@ -29,6 +29,7 @@ tsr_status_t tsr_event_destroy(tsr_event_t *event)
 	if (event == NULL)
 		return TSR_OK;
 	event->world->backend->event->destroy(event->device);
+	tsr_order_drop(&event->order);
 	free(event);
 	return TSR_OK;
 }
@@ -48,6 +49,7 @@ tsr_status_t tsr_event_record(tsr_event_t *event, tsr_stream_t *stream)
 	const tsr_status_t status = check_pair("tsr_event_record", event, stream);
 	if (status != TSR_OK)
 		return status;
+	tsr_order_record(event, stream);
 	return tsr_world_result(event->world, event->world->backend->event->record(event->device,
 										   stream->device));
 }
@@ -57,6 +59,7 @@ tsr_status_t tsr_stream_wait_event(tsr_stream_t *stream, tsr_event_t *event)
 	const tsr_status_t status = check_pair("tsr_stream_wait_event", event, stream);
 	if (status != TSR_OK)
 		return status;
+	tsr_order_wait(stream, event);
 	return tsr_world_result(event->world,
 				event->world->backend->stream->wait_event(stream->device,
 									  event->device));
@@ -70,8 +73,10 @@ tsr_status_t tsr_event_sync(tsr_event_t *event)
 	if (status != TSR_OK)
 		return status;
 	tsr_span_begin("tsr_event_sync", NULL);
+	/* an event that another thread moves meanwhile is its program's affair */
 	status = tsr_world_result(event->world, event->world->backend->event->sync(event->device));
 	tsr_span_end();
+	tsr_order_synced(event->world, &event->order);
 	return status;
 }
 

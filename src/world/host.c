@@ -4,12 +4,19 @@
 #include "src/base/error.h"
 #include "src/base/sized.h"
 #include "src/base/text.h"
+#include "src/collectives/agree.h"
 #include "src/heap/rooms.h"
 #include "src/world/host.h"
 
 static void abort_world(void *ctx, tsr_status_t status, const char *sentence)
 {
-	const tsr_world_t *world = ctx;
+	tsr_world_t *world = ctx;
+	char text[1024], apart[512];
+	if (status == TSR_ERR_TIMEOUT) {
+		snprintf(text, sizeof text, "%.500s%s", sentence,
+			 tsr_collective_apart(world, apart, sizeof apart));
+		sentence = text;
+	}
 	tsr_boot_abort(world->boot, status, sentence);
 }
 

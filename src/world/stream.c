@@ -6,6 +6,7 @@
 #include "src/base/executor.h"
 #include "src/base/place.h"
 #include "src/base/sized.h"
+#include "src/world/state_uses.h"
 #include "src/world/stream.h"
 #include "tessera/span.h"
 
@@ -27,13 +28,14 @@ static tsr_status_t create(const char *call, tsr_team_t *team, bool adopts, void
 				 "the host has no memory for a stream; free some");
 	stream->world = world;
 	stream->team = team;
+	stream->order.unknown = adopts;
 	pthread_mutex_lock(&world->streams_lock);
 	status = adopts ? ops->adopt(world->device, team->device, native, &stream->device)
 			: ops->create(world->device, team->device, &stream->device);
 	if (status == TSR_OK) {
 		stream->next = world->streams;
 		world->streams = stream;
-		world->streams_created++;
+		stream->order.stream = world->streams_created++;
 	}
 	pthread_mutex_unlock(&world->streams_lock);
 	if (status != TSR_OK) {
@@ -59,7 +61,15 @@ tsr_status_t tsr_stream_native(const tsr_stream_t *stream, void **native_out)
 	if (stream == NULL || native_out == NULL)
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "tsr_stream_native: stream and native_out must not be null");
-	return stream->world->backend->stream->native(stream->device, native_out);
+	const tsr_status_t status =
+		stream->world->backend->stream->native(stream->device, native_out);
+	if (status == TSR_OK) {
+		tsr_stream_t *mine = (tsr_stream_t *)stream; /* who has it may order it */
+		pthread_mutex_lock(&mine->world->order_lock);
+		mine->order.unknown = true;
+		pthread_mutex_unlock(&mine->world->order_lock);
+	}
+	return status;
 }
 
 tsr_team_t *tsr_stream_team(const tsr_stream_t *stream)
@@ -84,6 +94,8 @@ tsr_status_t tsr_stream_destroy(tsr_stream_t *stream)
 		}
 	world->backend->stream->destroy(stream->device);
 	pthread_mutex_unlock(&world->streams_lock);
+	tsr_uses_forget_stream(stream);
+	tsr_order_drop(&stream->order);
 	free(stream);
 	return status;
 }
@@ -95,10 +107,13 @@ tsr_status_t tsr_stream_sync(tsr_stream_t *stream)
 	tsr_status_t status = tsr_boot_check_process(stream->world->boot, "tsr_stream_sync");
 	if (status != TSR_OK)
 		return status;
+	tsr_order_t until = tsr_order_now(stream);
 	tsr_span_begin("tsr_stream_sync", NULL);
 	status = tsr_world_result(stream->world,
 				  stream->world->backend->stream->sync(stream->device));
 	tsr_span_end();
+	tsr_order_synced(stream->world, &until);
+	tsr_order_drop(&until);
 	return status;
 }
 

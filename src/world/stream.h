@@ -2,6 +2,7 @@
 #ifndef TESSERA_WORLD_STREAM_H
 #define TESSERA_WORLD_STREAM_H
 
+#include "src/world/order.h"
 #include "src/world/team.h"
 #include "tessera/stream.h"
 
@@ -10,11 +11,13 @@ struct tsr_stream {
 	tsr_team_t *team;
 	tsr_device_stream_t *device;
 	struct tsr_stream *next; /* in world->streams */
+	tsr_order_t order;       /* guarded by world->order_lock */
 };
 
 struct tsr_event {
 	tsr_world_t *world;
 	tsr_device_event_t *device;
+	tsr_order_t order; /* the same */
 };
 
 /**

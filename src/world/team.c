@@ -14,6 +14,9 @@ static tsr_team_t *make_team(tsr_world_t *world, const int *ranks, int count, co
 	if (team == NULL)
 		return NULL;
 	team->world = world;
+	pthread_mutex_lock(&world->order_lock);
+	team->number = world->teams_made++;
+	pthread_mutex_unlock(&world->order_lock);
 	memcpy(team->ranks, ranks, (size_t)count * sizeof *ranks);
 	tsr_text_cut(name, sizeof team->name, team->name);
 	team->host = (tsr_host_team_t){.size = count, .ranks = team->ranks, .name = team->name};

@@ -12,6 +12,7 @@ struct tsr_team {
 	tsr_meeting_t *meeting;
 	tsr_device_team_t *device; /* null until the heaps are mapped */
 	tsr_host_team_t host;      /* the backend keeps a pointer to it */
+	uint64_t number;           /* of this rank's teams: none has that of another one */
 	char name[TSR_TEAM_NAME];  /* "": the world's team */
 	int ranks[];               /* ranks[i]: world rank of member i */
 };

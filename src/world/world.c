@@ -13,6 +13,7 @@
 #include "src/registry/registry.h"
 #include "src/world/host.h"
 #include "src/world/nodes.h"
+#include "src/world/state_uses.h"
 #include "src/world/team.h"
 
 /**
@@ -22,11 +23,12 @@
  */
 static tsr_status_t meet(tsr_world_t *world)
 {
-	char arguments[160], deadline[32];
-	snprintf(arguments, sizeof arguments, "backend %.32s, heap of %s, deadline %s",
+	char arguments[192], deadline[32];
+	snprintf(arguments, sizeof arguments, "backend %.32s, heap of %s, deadline %s%s",
 		 world->options.backend != NULL ? world->options.backend : "not set",
 		 TSR_SIZE(world->options.heap_bytes),
-		 tsr_duration_text(world->options.deadline_ns, deadline, sizeof deadline));
+		 tsr_duration_text(world->options.deadline_ns, deadline, sizeof deadline),
+		 world->options.check_collectives ? ", collectives compared" : "");
 	return tsr_world_exchange(world, tsr_boot_call(world->boot), arguments, NULL, NULL, 0);
 }
 
@@ -48,6 +50,21 @@ static tsr_status_t choose_backend(tsr_world_t *world)
 			tsr_boot_in_threads(world->boot) ? "threads" : "processes",
 			TSR_SIZE(world->options.heap_bytes));
 	return TSR_OK;
+}
+
+/**
+ * Whether collectives on streams are compared with what other ranks pass: on the
+ * emulator always, on GPUs in debug builds or where it is asked for.
+ */
+static bool compares(const tsr_world_t *world)
+{
+#ifdef NDEBUG
+	const bool is_debug = false;
+#else
+	const bool is_debug = true;
+#endif
+	return is_debug || world->options.check_collectives ||
+	       world->backend == &tsr_backend_cpuemu;
 }
 
 /**
@@ -116,6 +133,8 @@ static tsr_status_t build(tsr_world_t *world)
 	if (status == TSR_OK)
 		status = choose_backend(world);
 	if (status == TSR_OK)
+		world->compares = compares(world);
+	if (status == TSR_OK)
 		status = world->backend->device->open(&world->host, &world->device);
 	if (status == TSR_OK)
 		status = make_heap(world);
@@ -150,6 +169,8 @@ static void release(tsr_world_t *world, bool agreed)
 	tsr_allocator_destroy(world->window_allocator);
 	pthread_mutex_destroy(&world->allocator_lock);
 	pthread_mutex_destroy(&world->streams_lock);
+	tsr_uses_end(world);
+	pthread_mutex_destroy(&world->order_lock);
 	tsr_log_close(world->log);
 	free(world);
 }
@@ -168,6 +189,7 @@ tsr_status_t tsr_world_open(tsr_boot_t *boot, const tsr_options_t *options, tsr_
 	world->size = tsr_boot_size(boot);
 	pthread_mutex_init(&world->allocator_lock, NULL);
 	pthread_mutex_init(&world->streams_lock, NULL);
+	pthread_mutex_init(&world->order_lock, NULL);
 	tsr_world_make_host(world);
 	const tsr_status_t status = build(world);
 	if (status != TSR_OK) {

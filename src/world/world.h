@@ -46,6 +46,12 @@ struct tsr_world {
 	pthread_mutex_t streams_lock;
 	struct tsr_stream *streams; /* list of the live streams, for tsr_barrier and tsr_finalize */
 	int streams_created;
+	uint64_t teams_made;
+
+	pthread_mutex_t order_lock;       /* for what is below, and the clocks of streams */
+	struct tsr_clock *host_clock;     /* what the host has waited for; null: nothing yet */
+	struct tsr_state_use *state_uses; /* list: states of collectives that have been used */
+	bool compares;                    /* collectives on streams, with the other ranks */
 	/* a kernel has been launched; kept if tessera check asks when that was */
 	_Atomic bool launched;
 };

@@ -97,6 +97,31 @@ def forked(tessera):
     tell(f"{world}")
 
 
+def differ(tessera):
+    """Ranks pass different things to a collective: each is told, and nobody stores outside dst."""
+    import numpy
+
+    with tessera.init() as world, world.stream() as stream:
+        extent, odd = 400, world.rank == world.size - 1
+        x, y = world.ones((extent, extent)), world.full((extent, extent), -1)
+        rows = y.numpy()
+        first = extent // world.size * world.rank
+        try:
+            if sys.argv[2] == "dst":
+                part = slice(first, first + extent // world.size)
+                stream.all_to_all(rows[part], x.numpy()[:, part], 0, 1)
+            elif sys.argv[2] == "op":
+                stream.all_reduce(y, x, "max" if odd else "sum")
+            elif sys.argv[2] == "root":
+                stream.broadcast(y, x, int(odd))
+            elif sys.argv[2] == "call":
+                (stream.broadcast if odd else stream.all_reduce)(y, x)
+            stream.sync()
+        except tessera.errors.MismatchError as error:
+            tell(f"untouched {numpy.all(rows == -1)}: {error}")
+            raise
+
+
 def by_id(tessera):
     """Started by hand."""
     rank, size, text = sys.argv[2:5]
@@ -190,6 +215,18 @@ def main():
             r"DeadlineError: .*rank 0.*\nTimeoutError True\nConnectionError False", output
         ), "a rank that is late", output
     )
+    for what, value in (
+        ("dst", r"with dst at '[^']*'\+\d+"), ("op", r"with TSR_REDUCE_\w+"),
+        ("root", r"with root \d"), ("call", "")
+    ):
+        one = rf"rank \d calls tsr_stream_\w+ at \S*ends\.py:\d+ ?{value}"
+        for ranks in (2, 4):
+            code, output = python_ranks.in_world(python, ranks, here, "differ", what)
+            verdict(
+                code != 0 and
+                len(re.findall(rf"untouched True: {one}, where {one}: ", output)) == ranks,
+                f"ranks differ: {what}, {ranks} ranks", output
+            )
     try_by_hand(python)
     return exit_code()
 

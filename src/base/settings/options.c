@@ -52,6 +52,12 @@ static tsr_status_t read_cuda_heap(const char *name, const char *text, tsr_optio
 	return read_word(name, text, "vmm", "ipc", &options->cuda_ipc);
 }
 
+static tsr_status_t read_check_collectives(const char *name, const char *text,
+					   tsr_options_t *options)
+{
+	return read_word(name, text, "0", "1", &options->check_collectives);
+}
+
 static tsr_status_t read_hip_heap(const char *name, const char *text, tsr_options_t *options)
 {
 	return read_word(name, text, "fine", "uncached", &options->hip_uncached);
@@ -331,6 +337,9 @@ static const option_t table[] = {
 	 "file that carries messages between nodes; not set: libtessera-net-ucx.so, looked for "
 	 "beside the library or the program",
 	 read_net_plugin},
+	{"TESSERA_CHECK_COLLECTIVES", "0",
+	 "1: compare what ranks pass to collectives on streams on GPUs too; on the emulator always",
+	 read_check_collectives},
 	{"TESSERA_TUNE_FILE", NULL,
 	 "where tessera bench --tune remembers; not set: tessera/tune.json in the user's cache",
 	 read_tune_file},

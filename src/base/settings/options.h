@@ -48,6 +48,8 @@ typedef struct tsr_options {
 	bool hip_uncached;    /* TESSERA_HIP_HEAP=fine|uncached; default fine */
 	/* TESSERA_NET_PLUGIN; null if not set: looked for (src/net/load.c) */
 	const char *net_plugin;
+	/* TESSERA_CHECK_COLLECTIVES=0|1; default 0: on the emulator and in debug builds alone */
+	bool check_collectives;
 	const char *tune_file; /* TESSERA_TUNE_FILE; null if not set; read by the command */
 	/* TESSERA_CHECK; null if not set; read by src/explore/wire/options.h */
 	const char *check;

@@ -168,7 +168,9 @@ void tsr_exploration_mismatch(tsr_exploration_t *x, const tsr_made_call_t made[2
 	tsr_finding_t finding = {
 		.class = TSR_FINDING_COLLECTIVE, .accesses = 2, .message = sentence};
 	for (int i = 0; i < 2; i++) {
-		const tsr_source_t source = tsr_place_of_host(x, made[i].rank, made[i].call);
+		const tsr_source_t source =
+			made[i].file ? (tsr_source_t){made[i].call, made[i].file, made[i].line}
+				     : tsr_place_of_host(x, made[i].rank, made[i].call);
 		finding.access[i] = TSR_FINDING_NOWHERE;
 		finding.access[i].who = (tsr_finding_who_t){
 			.rank = made[i].rank, .launch = -1, .block = -1, .worker = -1};

@@ -45,6 +45,7 @@ static const stream_case_t cases[] = {
 	{ALL_TO_ALL, 2, {9, 14}, 1, 0, 1},
 	{ALL_TO_ALL, 4, {2, 9, -2, 3}, 2, 1, 1}, /* batch, sequence, heads, depth */
 	{ALL_TO_ALL, 4, {2, 9, -2, 3}, 1, 2, 1}, /* and back */
+	{ALL_TO_ALL, 4, {2, 9, -2, 3}, 1, 2, 2}, /* rows with gaps, one on some ranks */
 	/* of several blocks, and with gaps */
 	{ALL_REDUCE, 1, {4000}, 0, 0, 0},
 	{REDUCE_SCATTER, 1, {-450}, 0, 0, 0},

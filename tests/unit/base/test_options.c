@@ -14,6 +14,7 @@ static const bad_t bad_values[] = {
 	{"TESSERA_PLACEMENT", "fibre", "'process' or 'thread'"},
 	{"TESSERA_CUDA_HEAP", "fd", "'vmm' or 'ipc'"},
 	{"TESSERA_HIP_HEAP", "coarse", "'fine' or 'uncached'"},
+	{"TESSERA_CHECK_COLLECTIVES", "yes", "'0' or '1'"},
 	{"TESSERA_LOG", "loud", "quiet, error, info or debug, and :FILE"},
 	{"TESSERA_LOG", "info:", "the name of a file"},
 	{"TESSERA_LOG", "debug:log-%x", "no other % is"},

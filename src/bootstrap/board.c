@@ -1,0 +1,253 @@
+/* The board, in the control segment of a node. */
+#include "src/bootstrap/board.h"
+
+#include <sched.h>
+#include <string.h>
+
+#include "src/base/error.h"
+#include "src/base/executor.h"
+#include "src/base/os/clock.h"
+#include "src/base/os/descriptor.h"
+#include "src/base/text.h"
+#include "src/bootstrap/control.h"
+
+enum { POSTS = 32, YIELDS = 64, PAUSE_NS = 100 * 1000 };
+
+/** The posts of a rank, used in turn. */
+typedef struct row {
+	_Alignas(64) _Atomic uint32_t posted; /* number of its posts */
+	/* of them, those that it has compared with what was there */
+	_Atomic uint32_t compared;
+	_Alignas(64) unsigned char post[POSTS][TSR_POST_BYTES];
+} row_t;
+
+static row_t *row_of(const tsr_boot_t *boot, int topic, int rank)
+{
+	return (row_t *)(void *)boot->control->units[boot->control->topics[topic].place] + rank;
+}
+
+static int units_of(const tsr_boot_t *boot)
+{
+	return (int)(((size_t)boot->size * sizeof(row_t) + TSR_MEETING_UNIT_BYTES - 1) /
+		     TSR_MEETING_UNIT_BYTES);
+}
+
+/* ------------------------------------------------------------------ topics */
+
+/** False: the world has ended. Who holds it waits for nobody. */
+static bool hold(tsr_boot_t *boot)
+{
+	const uint64_t begin_ns = tsr_now_ns();
+	for (;;) {
+		uint32_t nobody = 0;
+		/* acquire: partner is the release in let_go */
+		if (atomic_compare_exchange_weak_explicit(&boot->control->board_held, &nobody, 1,
+							  memory_order_acquire,
+							  memory_order_relaxed))
+			return true;
+		if (tsr_boot_ended(boot) != TSR_OK)
+			return false;
+		if (tsr_now_ns() - begin_ns > boot->deadline_ns) {
+			(void)tsr_boot_end(boot, TSR_ERR_TIMEOUT,
+					   "rank %d of %d waited for a rank of its node that holds "
+					   "the list of collectives: is it stopped? "
+					   "(TESSERA_DEADLINE sets how long a wait lasts)",
+					   boot->rank, boot->size);
+			return false;
+		}
+		sched_yield();
+	}
+}
+
+static void let_go(tsr_boot_t *boot)
+{
+	/* release: partner is the acquire in hold */
+	atomic_store_explicit(&boot->control->board_held, 0, memory_order_release);
+}
+
+static void clear_rows(const tsr_boot_t *boot, int topic)
+{
+	for (int r = 0; r < boot->size; r++) {
+		row_t *row = row_of(boot, topic, r);
+		/* relaxed: `board_held` hands them on */
+		atomic_store_explicit(&row->posted, 0, memory_order_relaxed);
+		atomic_store_explicit(&row->compared, 0, memory_order_relaxed);
+	}
+}
+
+/** The topic of that key; a free one, made for it; or none. */
+static int find(tsr_boot_t *boot, uint64_t key)
+{
+	tsr_topic_t *topics = boot->control->topics;
+	int free = TSR_TOPIC_NONE;
+	for (int i = 0; i < TSR_TOPICS; i++) {
+		if (topics[i].key == key + 1)
+			return i;
+		if (topics[i].key == 0 && free == TSR_TOPIC_NONE)
+			free = i;
+	}
+	const int place =
+		free == TSR_TOPIC_NONE ? -1 : tsr_control_take_units(boot, units_of(boot));
+	if (place < 0)
+		return TSR_TOPIC_NONE;
+	topics[free] = (tsr_topic_t){.key = key + 1, .place = place};
+	clear_rows(boot, free);
+	return free;
+}
+
+tsr_status_t tsr_board_find(tsr_boot_t *boot, uint64_t key, int *topic_out)
+{
+	if (!hold(boot))
+		return tsr_boot_ended(boot);
+	*topic_out = find(boot, key);
+	let_go(boot);
+	return TSR_OK;
+}
+
+void tsr_board_drop(tsr_boot_t *boot, uint64_t begin, uint64_t end)
+{
+	uint32_t near = 0;
+	if (!hold(boot))
+		return;
+	for (int r = 0; r < boot->size; r++)
+		near += !tsr_boot_is_far(boot, r);
+	for (int i = 0; i < TSR_TOPICS; i++) {
+		tsr_topic_t *topic = &boot->control->topics[i];
+		if (topic->key == 0 || topic->key - 1 < begin || topic->key - 1 >= end ||
+		    ++topic->left < near)
+			continue;
+		tsr_control_give_units(boot->control, topic->place, units_of(boot));
+		*topic = (tsr_topic_t){0};
+	}
+	let_go(boot);
+}
+
+/* ------------------------------------------------------------------ posts */
+
+/** A rank that wants to post once more, and for whom it may have to wait. */
+typedef struct room {
+	tsr_boot_t *boot;
+	const tsr_board_post_t *post;
+	uint32_t number; /* of the post: how many it has made before */
+} room_t;
+
+/** Whether `rank` has not compared what the next post would overwrite. */
+static bool lacks(void *ctx, int rank)
+{
+	const room_t *room = ctx;
+	if (rank == room->boot->rank || tsr_boot_is_far(room->boot, rank))
+		return false;
+	/* acquire: partner is the release in tsr_board_say, after it has read this rank's post */
+	const uint32_t compared =
+		atomic_load_explicit(&row_of(room->boot, room->post->topic, rank)->compared,
+				     memory_order_acquire);
+	return (int32_t)(room->number - compared) >= POSTS;
+}
+
+/** The first member that lacks; -1: none. */
+static int behind(room_t *room)
+{
+	for (int i = 0; i < room->post->members; i++)
+		if (lacks(room, room->post->ranks[i]))
+			return room->post->ranks[i];
+	return -1;
+}
+
+static bool has_room(void *ctx)
+{
+	return behind(ctx) < 0;
+}
+
+static tsr_status_t expire(room_t *room, int late)
+{
+	tsr_boot_t *boot = room->boot;
+	char deadline[32];
+	return tsr_boot_end(boot, TSR_ERR_TIMEOUT,
+			    "rank %d of %d waited %s in %s for rank %d, which has made %d fewer "
+			    "calls with the same state: every member must make the same "
+			    "collectives in the same order (TESSERA_DEADLINE sets how long a wait "
+			    "lasts)",
+			    boot->rank, boot->size,
+			    tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline),
+			    room->post->call, late, POSTS);
+}
+
+static tsr_status_t await_room(room_t *room)
+{
+	tsr_boot_t *boot = room->boot;
+	tsr_stopwatch_t watch = {.seen_ns = 0};
+	if (boot->exploration && !has_room(room)) {
+		const tsr_host_wait_t wait = {.over = has_room,
+					      .ctx = room,
+					      .what = TSR_HOST_WAIT_ROUND,
+					      .call = room->post->call,
+					      .lacks = lacks};
+		boot->control->board_waits = 1;
+		tsr_executor.await(boot->exploration, &wait);
+	}
+	for (int i = 0; !has_room(room); i++) {
+		tsr_status_t status = tsr_boot_ended(boot);
+		const int late = behind(room);
+		if (status == TSR_OK && late >= 0 &&
+		    tsr_stopwatch_look(&watch, tsr_now_ns()) > boot->deadline_ns)
+			status = expire(room, late);
+		if (status == TSR_OK && i % YIELDS == YIELDS - 1)
+			status = tsr_boot_check_ranks(boot, room->post->call);
+		if (status != TSR_OK)
+			return status;
+		if (i < YIELDS)
+			sched_yield();
+		else
+			tsr_sleep_until(tsr_now_ns() + PAUSE_NS);
+	}
+	return TSR_OK;
+}
+
+tsr_status_t tsr_board_say(tsr_boot_t *boot, const tsr_board_post_t *post)
+{
+	row_t *mine = row_of(boot, post->topic, boot->rank);
+	/* relaxed: only this rank writes it */
+	room_t room = {boot, post, atomic_load_explicit(&mine->posted, memory_order_relaxed)};
+	const uint32_t slot = room.number % POSTS;
+	tsr_status_t status = await_room(&room);
+	if (status != TSR_OK)
+		return status;
+	memcpy(mine->post[slot], post->bytes, TSR_POST_BYTES);
+	/* seq_cst: partners are itself and the load below on the other ranks: of two that post at
+	 * the same time, one sees the other's. Litmus: SB.sc.diffGPU-ss */
+	atomic_store_explicit(&mine->posted, room.number + 1, memory_order_seq_cst);
+	for (int i = 0; i < post->members && status == TSR_OK; i++) {
+		const int rank = post->ranks[i];
+		if (rank == boot->rank || tsr_boot_is_far(boot, rank))
+			continue;
+		row_t *theirs = row_of(boot, post->topic, rank);
+		/* seq_cst: as above; and the post of that number is there */
+		if ((int32_t)(atomic_load_explicit(&theirs->posted, memory_order_seq_cst) -
+			      room.number) > 0)
+			status = post->compare(post->ctx, rank, theirs->post[slot]);
+	}
+	/* release: partner is the acquire in lacks */
+	atomic_store_explicit(&mine->compared, room.number + 1, memory_order_release);
+	if (boot->exploration && boot->control->board_waits)
+		tsr_executor.changed(boot->exploration, -1);
+	return status;
+}
+
+bool tsr_board_look(tsr_boot_t *boot, int topic, const int ranks[2], tsr_board_last_t *last_out,
+		    bool *end_out)
+{
+	*end_out = topic >= TSR_TOPICS;
+	if (*end_out || !hold(boot))
+		return false;
+	const uint64_t key = boot->control->topics[topic].key;
+	*last_out = (tsr_board_last_t){.key = key - 1};
+	for (int i = 0; key != 0 && i < 2; i++) {
+		const row_t *row = row_of(boot, topic, ranks[i]);
+		/* acquire: partner is the store in tsr_board_say; the post is there */
+		const uint32_t posts = atomic_load_explicit(&row->posted, memory_order_acquire);
+		last_out->posts[i] = posts;
+		last_out->post[i] = posts > 0 ? row->post[(posts - 1) % POSTS] : NULL;
+	}
+	let_go(boot);
+	return key != 0;
+}
