@@ -20,8 +20,9 @@ extern "C" {
  * Called by:  every rank, one thread a rank (collective), with the same size,
  *             alignment and name.
  * @param align_bytes  a power of two, at most 2 MiB; 0 means 256.
- * @param name  the allocation's name in reports. The library copies it. Null
- *              means "unnamed".
+ * @param name  the allocation's name in reports. The library copies it. Null:
+ *              that of the variable that `pointer_out` points to; file and
+ *              line if it is no plain variable.
  * Errors:     TSR_ERR_ARGUMENT (size 0, or an invalid alignment),
  *             TSR_ERR_NO_MEMORY (the sentence names the bytes requested, free,
  *             and in the largest piece, and TESSERA_HEAP_SIZE),
@@ -106,8 +107,8 @@ TSR_API tsr_status_t tsr_heap_usage(const tsr_world_t *world, tsr_heap_usage_t *
 
 /**
  * Finds the allocation that holds `pointer`. Writes its name, which is valid as
- * long as the allocation, and the offset of `pointer` in it, in bytes. Either
- * out-parameter may be null.
+ * long as the allocation, or until tsr_tensor_name, and the offset of `pointer`
+ * in it, in bytes. Either out-parameter may be null.
  *
  * Called by:  any thread.
  * Errors:     TSR_ERR_NOT_FOUND (no allocation of this rank's heap holds it).

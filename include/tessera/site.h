@@ -26,6 +26,12 @@ extern "C" {
  */
 TSR_API void tsr_site_begin(const char *call, const char *file, int line);
 
+/**
+ * Notes the text of the arguments of the call that has begun, of which the last
+ * names what it makes. The string lives as long as the process. Any thread.
+ */
+TSR_API void tsr_site_made(const char *arguments);
+
 /** Notes that this call has ended. Returns its `status`. */
 TSR_API tsr_status_t tsr_site_end(tsr_status_t status);
 
@@ -42,6 +48,11 @@ TSR_API tsr_status_t tsr_site_end(tsr_status_t status);
 #define TSR_SITED(call_, ...) \
 	tsr_site_end((tsr_site_begin(#call_, __FILE__, __LINE__), call_(__VA_ARGS__)))
 
+/* The same for a call that makes something, which reports name by its last argument. */
+#define TSR_SITED_MAKING(call_, ...)                                                           \
+	tsr_site_end((tsr_site_begin(#call_, __FILE__, __LINE__), tsr_site_made(#__VA_ARGS__), \
+		      call_(__VA_ARGS__)))
+
 #define tsr_init(...) TSR_SITED(tsr_init, __VA_ARGS__)
 #define tsr_world_create_by_id(...) TSR_SITED(tsr_world_create_by_id, __VA_ARGS__)
 #define tsr_finalize(...) TSR_SITED(tsr_finalize, __VA_ARGS__)
@@ -55,28 +66,29 @@ TSR_API tsr_status_t tsr_site_end(tsr_status_t status);
 #define tsr_team_broadcast(...) TSR_SITED(tsr_team_broadcast, __VA_ARGS__)
 #define tsr_team_gather_all(...) TSR_SITED(tsr_team_gather_all, __VA_ARGS__)
 
-#define tsr_heap_alloc(...) TSR_SITED(tsr_heap_alloc, __VA_ARGS__)
+#define tsr_heap_alloc(...) TSR_SITED_MAKING(tsr_heap_alloc, __VA_ARGS__)
 #define tsr_heap_free(...) TSR_SITED(tsr_heap_free, __VA_ARGS__)
 #define tsr_memcpy_to_heap(...) TSR_SITED(tsr_memcpy_to_heap, __VA_ARGS__)
 #define tsr_memcpy_from_heap(...) TSR_SITED(tsr_memcpy_from_heap, __VA_ARGS__)
 #define tsr_memset_heap(...) TSR_SITED(tsr_memset_heap, __VA_ARGS__)
 
-#define tsr_window_alloc(...) TSR_SITED(tsr_window_alloc, __VA_ARGS__)
+#define tsr_window_alloc(...) TSR_SITED_MAKING(tsr_window_alloc, __VA_ARGS__)
 #define tsr_window_free(...) TSR_SITED(tsr_window_free, __VA_ARGS__)
-#define tsr_window_register(...) TSR_SITED(tsr_window_register, __VA_ARGS__)
+#define tsr_window_register(...) TSR_SITED_MAKING(tsr_window_register, __VA_ARGS__)
 #define tsr_window_release(...) TSR_SITED(tsr_window_release, __VA_ARGS__)
 
-#define tsr_tensor_empty(...) TSR_SITED(tsr_tensor_empty, __VA_ARGS__)
-#define tsr_tensor_zeros(...) TSR_SITED(tsr_tensor_zeros, __VA_ARGS__)
-#define tsr_tensor_ones(...) TSR_SITED(tsr_tensor_ones, __VA_ARGS__)
-#define tsr_tensor_full(...) TSR_SITED(tsr_tensor_full, __VA_ARGS__)
-#define tsr_tensor_zeros_like(...) TSR_SITED(tsr_tensor_zeros_like, __VA_ARGS__)
-#define tsr_tensor_arange(...) TSR_SITED(tsr_tensor_arange, __VA_ARGS__)
-#define tsr_tensor_linspace(...) TSR_SITED(tsr_tensor_linspace, __VA_ARGS__)
-#define tsr_tensor_rand(...) TSR_SITED(tsr_tensor_rand, __VA_ARGS__)
-#define tsr_tensor_uniform(...) TSR_SITED(tsr_tensor_uniform, __VA_ARGS__)
-#define tsr_tensor_randn(...) TSR_SITED(tsr_tensor_randn, __VA_ARGS__)
-#define tsr_tensor_randint(...) TSR_SITED(tsr_tensor_randint, __VA_ARGS__)
+#define tsr_tensor_empty(...) TSR_SITED_MAKING(tsr_tensor_empty, __VA_ARGS__)
+#define tsr_tensor_zeros(...) TSR_SITED_MAKING(tsr_tensor_zeros, __VA_ARGS__)
+#define tsr_tensor_ones(...) TSR_SITED_MAKING(tsr_tensor_ones, __VA_ARGS__)
+#define tsr_tensor_full(...) TSR_SITED_MAKING(tsr_tensor_full, __VA_ARGS__)
+#define tsr_tensor_zeros_like(...) TSR_SITED_MAKING(tsr_tensor_zeros_like, __VA_ARGS__)
+#define tsr_tensor_arange(...) TSR_SITED_MAKING(tsr_tensor_arange, __VA_ARGS__)
+#define tsr_tensor_linspace(...) TSR_SITED_MAKING(tsr_tensor_linspace, __VA_ARGS__)
+#define tsr_tensor_rand(...) TSR_SITED_MAKING(tsr_tensor_rand, __VA_ARGS__)
+#define tsr_tensor_uniform(...) TSR_SITED_MAKING(tsr_tensor_uniform, __VA_ARGS__)
+#define tsr_tensor_randn(...) TSR_SITED_MAKING(tsr_tensor_randn, __VA_ARGS__)
+#define tsr_tensor_randint(...) TSR_SITED_MAKING(tsr_tensor_randint, __VA_ARGS__)
+#define tsr_tensor_name(...) TSR_SITED(tsr_tensor_name, __VA_ARGS__)
 #define tsr_tensor_free(...) TSR_SITED(tsr_tensor_free, __VA_ARGS__)
 #define tsr_tensor_read(...) TSR_SITED(tsr_tensor_read, __VA_ARGS__)
 #define tsr_tensor_write(...) TSR_SITED(tsr_tensor_write, __VA_ARGS__)

@@ -28,8 +28,9 @@ typedef struct tsr_tensor {
  * All constructors allocate, so they are collective: every rank calls them, one
  * thread a rank, with the same dtype and shape. Values may differ between
  * ranks: each rank passes its own fill value and seed. When a constructor
- * returns, every rank's copy holds its values. In reports the allocation is
- * named by dtype and shape, such as "bf16 [91, 73]".
+ * returns, every rank's copy holds its values. Reports name the allocation by
+ * the variable that `out` points to, by file and line where it is no plain
+ * variable, or as tsr_tensor_name says.
  * Errors:     TSR_ERR_ARGUMENT (dims outside 1 .. 8; an extent below 1; a size
  *             that overflows; a dtype that cannot hold the values),
  *             TSR_ERR_NO_MEMORY, TSR_ERR_MISMATCH, and those of tsr_barrier.
@@ -103,6 +104,19 @@ TSR_API tsr_status_t tsr_tensor_randn(tsr_world_t *world, tsr_dtype_t dtype, int
 TSR_API tsr_status_t tsr_tensor_randint(tsr_world_t *world, tsr_dtype_t dtype, int dims,
 					const int64_t *shape, int64_t low, int64_t high,
 					uint64_t seed, tsr_tensor_t *out);
+
+/**
+ * Gives the tensor's allocation another name in reports, on this rank. The
+ * library copies the name. A name that tsr_heap_find gave for this allocation
+ * is no longer valid.
+ *
+ * Called by:  any thread.
+ * Errors:     TSR_ERR_ARGUMENT (a null pointer; an empty name),
+ *             TSR_ERR_NOT_FOUND (no allocation of this rank's heap holds the
+ *             tensor), TSR_ERR_NO_MEMORY.
+ */
+TSR_API tsr_status_t tsr_tensor_name(tsr_world_t *world, const tsr_tensor_t *tensor,
+				     const char *name);
 
 /**
  * Releases the tensor's memory on every rank (tsr_heap_free) and clears

@@ -207,6 +207,7 @@ tsr_status_t tsr_tensor_randint (tsr_world_t *, tsr_dtype_t, int, const int64_t 
     int64_t, uint64_t, tsr_tensor_t *)
 tsr_status_t tsr_tensor_read (tsr_world_t *, const tsr_tensor_t *, void *)
 tsr_status_t tsr_tensor_write (tsr_world_t *, const tsr_tensor_t *, const void *)
+tsr_status_t tsr_tensor_name (tsr_world_t *, const tsr_tensor_t *, const char *)
 tsr_status_t tsr_tensor_view (const tsr_tensor_t *, tsr_view_t *)
 
 const tsr_kernel_t *tsr_kernel_find (const char *, const char *)

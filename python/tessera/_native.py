@@ -6,7 +6,9 @@ of the library name the Python line that made the call.
 import ctypes
 import functools
 import glob
+import linecache
 import os
+import re
 import sys
 
 from . import _declarations, errors
@@ -67,6 +69,20 @@ def _caller():
     if file is None:
         file = _kept.setdefault(name, os.path.relpath(name).encode("utf-8", "replace"))
     return file, frame.f_lineno
+
+
+_ASSIGNED = re.compile(r"\s*([A-Za-z_][\w.\[\]]*)\s*(?::[^=]*)?=(?!=)")
+
+
+def name_of_result():
+    """How the innermost line outside of this package names what it makes: by the variable that it
+    assigns to, or by file and line."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    assigned = _ASSIGNED.match(linecache.getline(file, line))
+    return assigned.group(1) if assigned else f"{os.path.basename(file)}:{line}"
 
 
 def call(name, *arguments, library=lib):

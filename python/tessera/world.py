@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _declarations, _dlpack, _numbers, dtypes, errors
-from ._native import call, lib
+from ._native import call, lib, name_of_result
 from .product import Product
 from .stream import Event, Kernel, Stream
 from .team import Team
@@ -17,6 +17,7 @@ from .tensor import Allocation, Tensor, leases_of
 from .window import register
 
 Shape = Union[int, Sequence[int]]
+Name = Optional[str]
 
 
 class Device(NamedTuple):
@@ -207,23 +208,26 @@ class World:
         self.allocations[out.value] = allocation
         return Tensor(allocation, out.value, "u8", (size_bytes, ), (1, ))
 
-    def _shaped(self, call_name: str, dtype: Any, shape: Shape, *arguments: Any) -> Tensor:
+    def _shaped(
+        self, call_name: str, dtype: Any, shape: Shape, *arguments: Any, name: Name = None
+    ) -> Tensor:
         """A constructor that takes a shape. One without dimensions has an element: in C as one
         dimension."""
         extents = _numbers.extents(shape)
         in_c = extents or (1, )
         made = self._made(
-            call_name, dtype, len(in_c), (ctypes.c_int64 * len(in_c))(*in_c), *arguments
+            call_name, dtype, len(in_c), (ctypes.c_int64 * len(in_c))(*in_c), *arguments, name=name
         )
         return made if extents else Tensor(made.allocation, made.data, made.dtype, (), ())
 
-    def _made(self, call_name: str, dtype: Any, *arguments: Any) -> Tensor:
+    def _made(self, call_name: str, dtype: Any, *arguments: Any, name: Name = None) -> Tensor:
         """A constructor of the library: its arguments stand between the dtype and the result."""
         made = _declarations.Tensor()
         number = dtypes.NUMBERS[dtypes.name_of(dtype)]
         call(call_name, self.handle, number, *arguments, ctypes.byref(made))
         shape = tuple(made.shape[: made.dims])
-        name = f"{dtypes.NAMES[made.dtype]} [{', '.join(map(str, shape))}]"
+        name = name or name_of_result()
+        call("tsr_tensor_name", self.handle, ctypes.byref(made), name.encode("utf-8", "replace"))
         allocation = Allocation(self, made.data, name)
         self.allocations[made.data] = allocation
         return Tensor(
@@ -233,89 +237,95 @@ class World:
 
     # All constructors allocate, so they are collective: every rank calls them with the same dtype
     # and shape; values may differ. They raise ArgumentError, NoMemoryError (the world goes on),
-    # MismatchError, and the errors of barrier(). They succeed on all ranks or on none.
+    # MismatchError, and the errors of barrier(). They succeed on all ranks or on none. `name` is
+    # the tensor's in reports: by default the variable that it is assigned to, or file and line.
 
-    def empty(self, shape: Shape, dtype: Any = "f32") -> Tensor:
+    def empty(self, shape: Shape, dtype: Any = "f32", *, name: Name = None) -> Tensor:
         """A tensor that is not initialised: its first 16 MiB are the byte 0xFF (NaN, or -1).
         Collective."""
-        return self._shaped("tsr_tensor_empty", dtype, shape)
+        return self._shaped("tsr_tensor_empty", dtype, shape, name=name)
 
-    def zeros(self, shape: Shape, dtype: Any = "f32") -> Tensor:
+    def zeros(self, shape: Shape, dtype: Any = "f32", *, name: Name = None) -> Tensor:
         """A tensor of 0. Collective."""
-        return self._shaped("tsr_tensor_zeros", dtype, shape)
+        return self._shaped("tsr_tensor_zeros", dtype, shape, name=name)
 
-    def ones(self, shape: Shape, dtype: Any = "f32") -> Tensor:
+    def ones(self, shape: Shape, dtype: Any = "f32", *, name: Name = None) -> Tensor:
         """A tensor of 1. Collective."""
-        return self._shaped("tsr_tensor_ones", dtype, shape)
+        return self._shaped("tsr_tensor_ones", dtype, shape, name=name)
 
-    def full(self, shape: Shape, value: float, dtype: Any = "f32") -> Tensor:
+    def full(self, shape: Shape, value: float, dtype: Any = "f32", *, name: Name = None) -> Tensor:
         """A tensor of `value`, which ranks may choose for themselves. Collective."""
-        number, name = _numbers.index_of(value), dtypes.name_of(dtype)
+        number, kind = _numbers.index_of(value), dtypes.name_of(dtype)
         if number is None or _numbers.is_double(number):
-            return self._shaped("tsr_tensor_full", dtype, shape, value)
+            return self._shaped("tsr_tensor_full", dtype, shape, value, name=name)
         import numpy
 
         _numbers.whole(number, "value", *_numbers.INT64)
-        tensor = self.empty(shape, name)
+        tensor = self.empty(shape, kind, name=name)
         tensor.write(numpy.full(tensor.shape, number, numpy.int64))
         return tensor
 
-    def arange(self, begin: float, end: float, step: float = 1, dtype: Any = "f32") -> Tensor:
+    def arange(
+        self, begin: float, end: float, step: float = 1, dtype: Any = "f32", *, name: Name = None
+    ) -> Tensor:
         """begin, begin + step, ..., without end: one dimension. Collective."""
         numbers = [_numbers.index_of(value) for value in (begin, end, step)]
         if dtypes.name_of(dtype) == "i64" and None not in numbers and numbers[2] and max(
             abs(numbers[0]), abs(numbers[1])
         ) > 1 << 53:
-            return self._long_arange(*numbers)
+            return self._long_arange(*numbers, name=name)
         values = (
             _numbers.double(value, what)
             for value, what in ((begin, "begin"), (end, "end"), (step, "step"))
         )
-        return self._made("tsr_tensor_arange", dtype, *values)
+        return self._made("tsr_tensor_arange", dtype, *values, name=name)
 
-    def _long_arange(self, *numbers: int) -> Tensor:
+    def _long_arange(self, *numbers: int, name: Name) -> Tensor:
         """The library's counts in doubles."""
         import numpy
 
         for number in numbers:
             _numbers.whole(number, "begin, end or step", *_numbers.INT64)
-        return self.array(numpy.arange(*numbers, dtype=numpy.int64))
+        return self.array(numpy.arange(*numbers, dtype=numpy.int64), name=name)
 
-    def linspace(self, begin: float, end: float, count: int, dtype: Any = "f32") -> Tensor:
+    def linspace(
+        self, begin: float, end: float, count: int, dtype: Any = "f32", *, name: Name = None
+    ) -> Tensor:
         """`count` values from begin to end, both included: one dimension. Collective."""
         return self._made(
             "tsr_tensor_linspace", dtype, _numbers.double(begin, "begin"),
-            _numbers.double(end, "end"), _numbers.whole(count, "count", *_numbers.INT64)
+            _numbers.double(end, "end"), _numbers.whole(count, "count", *_numbers.INT64), name=name
         )
 
-    def rand(self, shape: Shape, seed: int, dtype: Any = "f32") -> Tensor:
+    def rand(self, shape: Shape, seed: int, dtype: Any = "f32", *, name: Name = None) -> Tensor:
         """Uniform in [0, 1); the same seed gives the same values on every backend. Collective."""
-        return self._shaped("tsr_tensor_rand", dtype, shape, _seed(seed))
+        return self._shaped("tsr_tensor_rand", dtype, shape, _seed(seed), name=name)
 
     def uniform(
-        self, shape: Shape, low: float, high: float, seed: int, dtype: Any = "f32"
+        self, shape: Shape, low: float, high: float, seed: int, dtype: Any = "f32", *,
+        name: Name = None
     ) -> Tensor:
         """Uniform in [low, high). Collective."""
         return self._shaped(
             "tsr_tensor_uniform", dtype, shape, _numbers.double(low, "low"),
-            _numbers.double(high, "high"), _seed(seed)
+            _numbers.double(high, "high"), _seed(seed), name=name
         )
 
-    def randn(self, shape: Shape, seed: int, dtype: Any = "f32") -> Tensor:
+    def randn(self, shape: Shape, seed: int, dtype: Any = "f32", *, name: Name = None) -> Tensor:
         """Normal with mean 0 and deviation 1. Collective."""
-        return self._shaped("tsr_tensor_randn", dtype, shape, _seed(seed))
+        return self._shaped("tsr_tensor_randn", dtype, shape, _seed(seed), name=name)
 
     def randint(
-        self, shape: Shape, low: int, high: int, seed: int, dtype: Any = "i64"
+        self, shape: Shape, low: int, high: int, seed: int, dtype: Any = "i64", *, name: Name = None
     ) -> Tensor:
         """Integers in [low, high). Collective."""
         low, high = (
             _numbers.whole(value, what, *_numbers.INT64)
             for value, what in ((low, "low"), (high, "high"))
         )
-        return self._shaped("tsr_tensor_randint", dtype, shape, low, high, _seed(seed))
+        return self._shaped("tsr_tensor_randint", dtype, shape, low, high, _seed(seed), name=name)
 
-    def array(self, values: Any, dtype: Any = None) -> Tensor:
+    def array(self, values: Any, dtype: Any = None, *, name: Name = None) -> Tensor:
         """
         A tensor that holds a copy of `values`: an array of the same shape on every rank, or what
         NumPy makes one of. `dtype` is that of the values by default.
@@ -325,7 +335,7 @@ class World:
         import numpy
 
         values = numpy.asarray(values)
-        tensor = self.empty(values.shape, values.dtype if dtype is None else dtype)
+        tensor = self.empty(values.shape, values.dtype if dtype is None else dtype, name=name)
         tensor.write(values)
         return tensor
 

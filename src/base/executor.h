@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "tessera/status.h"
 
@@ -29,6 +30,13 @@ typedef int (*tsr_exploration_rank_fn)(void *ctx, int rank);
  * The caller gives its own past to an edge, and takes that of others from it.
  */
 typedef struct tsr_views_token tsr_edge_t;
+
+/** What an allocation is made of, for reports: a dense array of `dims` dimensions. */
+typedef struct tsr_form {
+	size_t element_bytes;
+	int dims; /* 0: it is not known to be an array */
+	const int64_t *shape;
+} tsr_form_t;
 
 /** What the host of a rank waits for. */
 typedef struct tsr_host_wait {
@@ -127,8 +135,10 @@ typedef struct tsr_executor {
 	 * first may have allocated anew.
 	 */
 	tsr_status_t (*allocated)(tsr_exploration_t *exploration, int rank, size_t offset,
-				  size_t bytes, const char *name);
+				  size_t bytes, const char *name, const tsr_form_t *form);
 	void (*freed)(tsr_exploration_t *exploration, int rank, size_t offset);
+	/** From now on reports give another name to the allocation that holds an offset. */
+	void (*named)(tsr_exploration_t *exploration, int rank, size_t offset, const char *name);
 
 	/* ------------------------------------------------------------ failures */
 

@@ -171,15 +171,52 @@ static void note_bytes(tsr_exploration_t *x)
 		x->heap_bytes = bytes;
 }
 
+/**
+ * A piece's name. Where others have it already, as in a loop or a function that
+ * makes several, it is the next of them: "box", "box#2".
+ */
+static void name_piece(const tsr_area_t *area, tsr_piece_t *piece, const char *name)
+{
+	int number = 1;
+	for (bool taken = true; taken; number++) {
+		char *end = piece->name;
+		if (number == 1)
+			tsr_text_cut(name, sizeof piece->name, end);
+		else
+			snprintf(end, sizeof piece->name, "%.*s#%d", TSR_PIECE_NAME - 12, name,
+				 number);
+		taken = false;
+		for (int i = 0; i < area->piece_count && !taken; i++)
+			taken = &area->pieces[i] != piece && !area->pieces[i].freed &&
+				strcmp(area->pieces[i].name, piece->name) == 0;
+	}
+}
+
+static tsr_finding_form_t form_of(const tsr_form_t *form)
+{
+	tsr_finding_form_t told = {.element_bytes = form->element_bytes};
+	told.dims = form->dims <= TSR_FINDING_DIMS ? form->dims : 0;
+	for (int i = 0; i < told.dims; i++)
+		told.shape[i] = (uint64_t)form->shape[i];
+	return told;
+}
+
+void tsr_exploration_named(tsr_exploration_t *x, int rank, size_t offset, const char *name)
+{
+	tsr_piece_t *piece = tsr_area_piece(&x->areas[rank], offset);
+	if (piece)
+		name_piece(&x->areas[rank], piece, name);
+}
+
 tsr_status_t tsr_exploration_allocated(tsr_exploration_t *x, int rank, size_t offset, size_t bytes,
-				       const char *name)
+				       const char *name, const tsr_form_t *form)
 {
 	tsr_area_t *area = &x->areas[rank];
 	tsr_piece_t *piece = insert_piece(area, offset, bytes);
 	if (!piece)
 		return no_memory();
-	*piece = (tsr_piece_t){.begin = offset, .bytes = bytes};
-	tsr_text_cut(name, sizeof piece->name, piece->name);
+	*piece = (tsr_piece_t){.begin = offset, .bytes = bytes, .form = form_of(form)};
+	name_piece(area, piece, name);
 	note_bytes(x);
 	return tsr_shadow_fresh(x->shadow, area->region, offset, bytes);
 }

@@ -19,6 +19,7 @@ const tsr_executor_t tsr_executor = {
 	.node = tsr_exploration_node,
 	.allocated = tsr_exploration_allocated,
 	.freed = tsr_exploration_freed,
+	.named = tsr_exploration_named,
 	.mismatch = tsr_exploration_mismatch,
 	.fails = tsr_exploration_fails,
 	.abort = tsr_exploration_abort,

@@ -41,8 +41,10 @@ void tsr_exploration_settle(tsr_exploration_t *exploration);
 bool tsr_exploration_forgets(const tsr_exploration_t *exploration);
 int tsr_exploration_node(const tsr_exploration_t *exploration, int rank);
 tsr_status_t tsr_exploration_allocated(tsr_exploration_t *exploration, int rank, size_t offset,
-				       size_t bytes, const char *name);
+				       size_t bytes, const char *name, const tsr_form_t *form);
 void tsr_exploration_freed(tsr_exploration_t *exploration, int rank, size_t offset);
+void tsr_exploration_named(tsr_exploration_t *exploration, int rank, size_t offset,
+			   const char *name);
 void tsr_exploration_mismatch(tsr_exploration_t *exploration, const tsr_made_call_t made[2],
 			      const char *sentence);
 void tsr_exploration_fails(tsr_exploration_t *exploration);

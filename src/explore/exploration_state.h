@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "src/base/place.h"
+#include "src/explore/areas.h"
 #include "src/explore/exploration.h"
 #include "src/explore/memory_mode.h"
 #include "src/explore/passes.h"
@@ -20,15 +21,6 @@
 #include "src/explore/wire/protocol.h"
 
 /* ------------------------------------------------------------ memory */
-
-/**
- * A part of a heap as the program sees it: an allocation, or released memory.
- */
-typedef struct tsr_piece {
-	size_t begin, bytes;
-	bool freed;
-	char name[32];
-} tsr_piece_t;
 
 /** Rows of a heap that a rank has declared to write, in any rank's copy. */
 typedef struct tsr_slab_rows {
@@ -54,23 +46,6 @@ typedef struct tsr_last_write {
 	uint64_t object, value;
 	uint32_t operation;
 } tsr_last_write_t;
-
-/** A rank's heap, or a block's shared memory. */
-typedef struct tsr_area {
-	unsigned char *base; /* address in the program; for a heap nothing is mapped there */
-	size_t bytes;
-	unsigned char *home; /* values that every thread sees */
-	/* values that were written last, whether or not others see them: the shadow's memory */
-	unsigned char *newest;
-	int region; /* number in the shadow; -1: the area has ended */
-	int cached; /* number in the cache machine, if there is one */
-	int rank;
-	uint64_t name; /* the same in every run; objects are derived from it */
-	bool shared;
-	tsr_piece_t *pieces; /* of a heap, ordered by `begin`, without overlaps */
-	int piece_count, piece_room;
-	int last_piece; /* the piece found last time */
-} tsr_area_t;
 
 /* ----------------------------------------------------------- what fibres do */
 
@@ -214,7 +189,7 @@ typedef struct tsr_collective_call {
  */
 typedef struct tsr_stale_load {
 	tsr_finding_access_t access;
-	char allocation[32];
+	char allocation[TSR_PIECE_NAME];
 } tsr_stale_load_t;
 
 /** A copy, or a piece of one. `rows` has the pitch of the source. */
@@ -339,37 +314,11 @@ struct tsr_exploration {
 tsr_actor_t *tsr_actor(tsr_exploration_t *x);
 
 /**
- * Finds the area and the offset of `bytes` at `at`. Returns false if no area
- * holds them.
- */
-bool tsr_area_find(tsr_exploration_t *x, const void *at, size_t bytes, int *area_out,
-		   size_t *offset_out);
-
-/** The piece that holds `offset`, or null. */
-tsr_piece_t *tsr_area_piece(tsr_area_t *area, size_t offset);
-
-/**
- * The same for bytes that the caller accesses at `site`. They must be in shared
+ * tsr_area_find for bytes that the caller accesses at `site`. They must be in shared
  * memory, or in one allocation; otherwise reports that and ends the schedule.
  */
 void tsr_exploration_place(tsr_exploration_t *x, const tsr_op_site_t *site, const void *at,
 			   size_t bytes, int *area_out, size_t *offset_out);
-
-/** The object that stands for a word in choices and digests. */
-static inline uint64_t tsr_area_object(const tsr_area_t *area, size_t offset)
-{
-	const uint64_t mixed = area->name * UINT64_C(0x9e3779b97f4a7c15) + offset / 4;
-	/* the highest bits mark objects of meetings and hosts */
-	return mixed & ~(UINT64_C(3) << 62);
-}
-
-/** The newest value of a word, from the shadow's memory. */
-static inline uint64_t tsr_area_value(const tsr_area_t *area, size_t offset, size_t bytes)
-{
-	uint64_t value = 0;
-	memcpy(&value, area->newest + offset, bytes);
-	return value;
-}
 
 /**
  * The object of the hosts' waits for work on a rank's device. The object of all

@@ -4,6 +4,7 @@
  */
 #include "src/explore/exploration_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,16 +86,25 @@ void tsr_actor_epoch(tsr_actor_t *actor)
 }
 
 /** Where it is in what the program allocated. */
-static void tell_memory(tsr_exploration_t *x, int index, size_t offset, size_t bytes,
-			tsr_finding_access_t *out)
+static void tell_memory(tsr_area_t *area, size_t offset, size_t bytes, tsr_finding_access_t *out)
 {
-	tsr_area_t *area = &x->areas[index];
 	const tsr_piece_t *piece = area->shared ? NULL : tsr_area_piece(area, offset);
 	out->target = area->shared ? -1 : area->rank;
 	out->allocation = area->shared ? "shared memory" : piece ? piece->name : "the heap";
 	out->allocation_bytes = piece ? piece->bytes : area->bytes;
+	out->form = piece ? piece->form : (tsr_finding_form_t){.dims = 0};
 	out->offset = piece ? offset - piece->begin : offset;
 	out->bytes = bytes;
+}
+
+const char *tsr_area_text(tsr_area_t *area, size_t offset, size_t bytes, char text[TSR_PLACE_TEXT])
+{
+	tsr_finding_access_t access;
+	char index[TSR_FINDING_INDEX_TEXT];
+	tell_memory(area, offset, bytes, &access);
+	snprintf(text, TSR_PLACE_TEXT, "%s%s", access.allocation,
+		 tsr_finding_index_text(&access, index));
+	return text;
 }
 
 void tsr_operation_tell(tsr_exploration_t *x, uint32_t number, int area, size_t offset,
@@ -114,5 +124,5 @@ void tsr_operation_tell(tsr_exploration_t *x, uint32_t number, int area, size_t 
 	out->order = operation->order;
 	out->scope = operation->scope;
 	if (area >= 0)
-		tell_memory(x, area, offset, bytes, out);
+		tell_memory(&x->areas[area], offset, bytes, out);
 }

@@ -18,12 +18,13 @@ uint64_t tsr_trace_now(const tsr_exploration_t *x)
 static void describe(const tsr_finding_access_t *access, uint64_t value, char *text, size_t size)
 {
 	size_t used = 0;
+	char index[TSR_FINDING_INDEX_TEXT];
 	text[0] = '\0';
 	if (access->allocation && access->bytes > 0)
-		used = (size_t)snprintf(text, size, "%s%s%s+%" PRIu64 " (%" PRIu64 " bytes)",
+		used = (size_t)snprintf(text, size, "%s%s%s%s (%" PRIu64 " bytes)",
 					access->target < 0 ? "" : "'", access->allocation,
-					access->target < 0 ? "" : "'", access->offset,
-					access->bytes);
+					access->target < 0 ? "" : "'",
+					tsr_finding_index_text(access, index), access->bytes);
 	if (access->target >= 0 && used < size)
 		used += (size_t)snprintf(text + used, size - used, " of rank %d%s", access->target,
 					 tsr_of_world(access->who.team));

@@ -97,29 +97,25 @@ static void flag_describe(const void *context, char *sentence, size_t bytes)
 {
 	const flag_await_t *f = context;
 	tsr_area_t *area = &f->x->areas[f->area];
-	const tsr_piece_t *piece = area->shared ? NULL : tsr_area_piece(area, f->offset);
 	const int self = f->x->operations[f->number].task;
 	const bool marked = f->wait->shift > 0;
 	const uint64_t value =
 		tsr_area_value(area, f->offset, f->wait->word_bytes) >> f->wait->shift;
-	char from[TSR_WHO_TEXT] = "any rank", of[48] = "";
+	char from[TSR_WHO_TEXT] = "any rank", of[48] = "", place[TSR_PLACE_TEXT];
+	(void)tsr_area_text(area, f->offset, f->wait->word_bytes, place);
 	if (f->wait->from >= 0)
 		(void)tsr_who_text(f->wait->from, f->wait->team_from, f->wait->team, from);
 	if (!area->shared && area->rank != tsr_explorer_who(f->x->explorer, self)->rank)
 		snprintf(of, sizeof of, " of rank %d%s", area->rank, tsr_of_world(f->wait->team));
 	if (is_for_lock(f) && f->wait->from >= 0 && value == (uint64_t)f->wait->team_from + 1) {
-		snprintf(sentence, bytes, "waits for lock %s%s+%zu%s, which %s holds",
-			 area->shared ? "shared memory" : "", piece ? piece->name : "",
-			 piece ? f->offset - piece->begin : f->offset, of, from);
+		snprintf(sentence, bytes, "waits for lock %s%s, which %s holds", place, of, from);
 		return;
 	}
-	snprintf(sentence, bytes, "waits for %s%s%s+%zu%s %s %" PRIu64 " from %s; it%s is %" PRIu64,
+	snprintf(sentence, bytes, "waits for %s%s%s %s %" PRIu64 " from %s; it%s is %" PRIu64,
 		 marked               ? "marked word "
 		 : f->wait->count > 1 ? "one of several flags from "
 				      : "flag ",
-		 area->shared ? "shared memory" : "", piece ? piece->name : "",
-		 piece ? f->offset - piece->begin : f->offset, of,
-		 marked ? "of epoch" : tsr_cmp_name(f->wait->cmp), f->wait->value, from,
+		 place, of, marked ? "of epoch" : tsr_cmp_name(f->wait->cmp), f->wait->value, from,
 		 marked ? "s epoch" : "", value);
 }
 

@@ -223,7 +223,7 @@ tsr_status_t tsr_allocator_take_room(tsr_allocator_t *allocator, size_t size_byt
 	if (id == 0)
 		return no_room(allocator, room_bytes, align, name);
 
-	char *copy = strdup(name);
+	char *copy = calloc(strlen(name) + 2, 1); /* and room for a shown name that is empty */
 	/* what is before and behind the allocation */
 	if (!copy || !tsr_pieces_reserve(pieces, 2)) {
 		free(copy);
@@ -243,7 +243,7 @@ tsr_status_t tsr_allocator_take_room(tsr_allocator_t *allocator, size_t size_byt
 	if (rest != 0)
 		tsr_pieces_insert(pieces, TSR_BY_LENGTH, rest);
 	pieces->at[id].asked = size_bytes;
-	pieces->at[id].name = copy;
+	pieces->at[id].name = strcpy(copy, name);
 	allocator->free_bytes -= length;
 	allocator->allocations++;
 	allocator->used += round_up(size_bytes, TSR_ALLOCATOR_GRANULE);
@@ -297,6 +297,33 @@ void tsr_allocator_undo(tsr_allocator_t *allocator, const size_t *offset)
 	}
 	while (free_oldest(allocator))
 		;
+}
+
+const char *tsr_allocator_shown(const char *name)
+{
+	const char *shown = name + strlen(name) + 1;
+	return *shown ? shown : name;
+}
+
+tsr_status_t tsr_allocator_show(tsr_allocator_t *allocator, size_t offset, const char *shown)
+{
+	const tsr_piece_id_t id = piece_at(allocator, offset);
+	tsr_piece_t *piece = &allocator->pieces.at[id];
+	if (id == 0 || !piece->name)
+		return tsr_error(TSR_ERR_NOT_FOUND,
+				 "nothing is allocated at offset %zu of the heap, so it gets no "
+				 "name; name what is allocated",
+				 offset);
+	const size_t length = strlen(piece->name) + 1, more = strlen(shown) + 1;
+	char *both = malloc(length + more);
+	if (!both)
+		return tsr_error(TSR_ERR_NO_MEMORY,
+				 "the host has no memory for the name \"%s\"; free some", shown);
+	memcpy(both, piece->name, length);
+	memcpy(both + length, shown, more);
+	free(piece->name);
+	piece->name = both;
+	return TSR_OK;
 }
 
 bool tsr_allocator_find(const tsr_allocator_t *allocator, size_t offset, const char **name_out,

@@ -76,6 +76,14 @@ void tsr_allocator_undo(tsr_allocator_t *allocator, const size_t *offset);
  */
 bool tsr_allocator_find(const tsr_allocator_t *allocator, size_t offset, const char **name_out,
 			size_t *begin_out, size_t *size_out);
+
+/**
+ * An allocation may be shown under another name than the one that it was taken
+ * with, which all ranks agree on. Errors: TSR_ERR_NOT_FOUND, TSR_ERR_NO_MEMORY.
+ */
+tsr_status_t tsr_allocator_show(tsr_allocator_t *allocator, size_t offset, const char *shown);
+/** The name to show, from the one that tsr_allocator_find has found. */
+const char *tsr_allocator_shown(const char *name);
 void tsr_allocator_usage(const tsr_allocator_t *allocator, tsr_heap_usage_t *usage_out);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "src/base/error.h"
 #include "src/base/executor.h"
+#include "src/base/place.h"
 #include "src/base/sized.h"
 #include "src/heap/rooms.h"
 #include "src/world/state_uses.h"
@@ -74,6 +75,16 @@ static tsr_room_t room_of(const tsr_world_t *world, const tsr_heap_request_t *re
 	return request->window_bytes > 0 ? tsr_room_of_windows(world) : tsr_room_of_heap(world);
 }
 
+/** With allocator_lock. What gets no name is not taken. */
+static tsr_status_t show_here(const tsr_room_t *room, const tsr_heap_request_t *request,
+			      size_t offset)
+{
+	const tsr_status_t status = tsr_allocator_show(room->allocator, offset, request->shown);
+	if (status != TSR_OK)
+		tsr_allocator_undo(room->allocator, &offset);
+	return status;
+}
+
 static tsr_status_t take_here(tsr_world_t *world, const tsr_heap_request_t *request,
 			      size_t *offset_out)
 {
@@ -87,6 +98,8 @@ static tsr_status_t take_here(tsr_world_t *world, const tsr_heap_request_t *requ
 	lock(world);
 	tsr_status_t status = tsr_allocator_take_room(room.allocator, request->size_bytes, bytes,
 						      request->align_bytes, request->name, &offset);
+	if (status == TSR_OK && request->shown)
+		status = show_here(&room, request, offset);
 	tsr_allocator_usage(room.allocator, &usage);
 	unlock(world);
 	*offset_out = room.begin + offset;
@@ -140,7 +153,9 @@ static tsr_status_t note_taken(tsr_world_t *world, const tsr_heap_request_t *req
 	if (!world->host.exploration)
 		return TSR_OK;
 	return tsr_executor.allocated(world->host.exploration, world->rank, offset,
-				      request->size_bytes, request->name);
+				      request->size_bytes,
+				      request->shown ? request->shown : request->name,
+				      &request->form);
 }
 
 /*
@@ -179,14 +194,17 @@ tsr_status_t tsr_heap_alloc(tsr_world_t *world, size_t size_bytes, size_t align_
 	static const char call[] = "tsr_heap_alloc";
 	if (!world)
 		return no_world(call);
-	if (!name)
+	const bool named = name != NULL;
+	if (!named)
 		name = "unnamed";
 	char arguments[ARGUMENTS_TEXT];
 	snprintf(arguments, sizeof arguments, "%s, alignment %zu, \"%s\"", TSR_SIZE(size_bytes),
 		 align_bytes, name);
+	char shown[TSR_PLACE_NAME];
 	tsr_heap_request_t request = {.call = call,
 				      .arguments = arguments,
 				      .name = name,
+				      .shown = named ? NULL : tsr_place_name(shown),
 				      .size_bytes = size_bytes,
 				      .align_bytes = align_bytes};
 	if (!pointer_out)
@@ -205,6 +223,17 @@ void tsr_heap_give(tsr_world_t *world, TSR_HEAP void *pointer)
 		tsr_executor.freed(world->host.exploration, world->rank, offset);
 }
 
+bool tsr_heap_agreed(const tsr_world_t *world, const TSR_HEAP void *pointer, const char **name_out)
+{
+	size_t offset, begin, size_bytes;
+	if (!offset_of(world, pointer, &offset))
+		return false;
+	lock(world);
+	const bool found = tsr_heap_allocation(world, offset, name_out, &begin, &size_bytes);
+	unlock(world);
+	return found;
+}
+
 /*
  * What a rank asks to release, as text that is equal where it is the same
  * allocation. An error where it is not of the heap at all.
@@ -214,7 +243,6 @@ static tsr_status_t describe_release(tsr_world_t *world, const char *call,
 				     size_t text_bytes)
 {
 	const char *name;
-	size_t inside;
 	if (!pointer) {
 		snprintf(text, text_bytes, "null");
 	} else if (!offset_of(world, pointer, offset_out)) {
@@ -223,7 +251,7 @@ static tsr_status_t describe_release(tsr_world_t *world, const char *call,
 				 "%s was given %p, which lies outside this rank's heap; pass what "
 				 "this rank has allocated",
 				 call, tsr_heap_raw(pointer));
-	} else if (tsr_heap_find(world, pointer, &name, &inside) == TSR_OK) {
+	} else if (tsr_heap_agreed(world, pointer, &name)) {
 		snprintf(text, text_bytes, "\"%s\" at offset %zu", name, *offset_out);
 		if (tsr_window_is_at(world, pointer))
 			return tsr_error(TSR_ERR_ARGUMENT,
@@ -356,10 +384,33 @@ tsr_status_t tsr_heap_find(const tsr_world_t *world, const TSR_HEAP void *pointe
 				 "released, or never allocated",
 				 tsr_heap_raw(pointer), offset);
 	if (name_out)
-		*name_out = name;
+		*name_out = tsr_allocator_shown(name);
 	if (offset_out)
 		*offset_out = offset - begin;
 	return TSR_OK;
+}
+
+tsr_status_t tsr_heap_name(tsr_world_t *world, const char *call, const TSR_HEAP void *pointer,
+			   const char *name)
+{
+	size_t offset;
+	if (!world)
+		return no_world(call);
+	if (!pointer || !name || !*name)
+		return tsr_error(TSR_ERR_ARGUMENT, "%s was given no %s; pass one", call,
+				 pointer ? "name" : "tensor");
+	if (!offset_of(world, pointer, &offset))
+		return tsr_error(TSR_ERR_NOT_FOUND,
+				 "%s was given %p, which lies outside this rank's heap; pass what "
+				 "this rank has allocated",
+				 call, tsr_heap_raw(pointer));
+	const tsr_room_t room = tsr_room_at(world, offset);
+	lock(world);
+	const tsr_status_t status = tsr_allocator_show(room.allocator, offset - room.begin, name);
+	unlock(world);
+	if (status == TSR_OK && world->host.exploration)
+		tsr_executor.named(world->host.exploration, world->rank, offset, name);
+	return status;
 }
 
 /* ------------------------------------------------------------------ host copies */
@@ -388,7 +439,8 @@ tsr_status_t tsr_heap_check_range(const tsr_world_t *world, const char *call,
 		return tsr_error(TSR_ERR_ARGUMENT,
 				 "%s of %s from byte %zu on leaves \"%s\", which has %s: copy "
 				 "less, or allocate more",
-				 call, TSR_SIZE(size_bytes), inside, name, TSR_SIZE(allocated));
+				 call, TSR_SIZE(size_bytes), inside, tsr_allocator_shown(name),
+				 TSR_SIZE(allocated));
 	return TSR_OK;
 }
 

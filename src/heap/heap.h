@@ -5,6 +5,7 @@
 #ifndef TESSERA_HEAP_INSIDE_H
 #define TESSERA_HEAP_INSIDE_H
 
+#include "src/base/executor.h"
 #include "src/world/world.h"
 #include "tessera/heap.h"
 
@@ -28,6 +29,8 @@ typedef struct tsr_heap_request {
 	const char *call;      /* the public call, named in the sentence of a mismatch */
 	const char *arguments; /* its arguments as text, equal on all ranks */
 	const char *name;
+	const char *shown; /* the name in reports, where ranks need not agree on it; null: `name` */
+	tsr_form_t form;
 	size_t size_bytes, align_bytes;
 	/* not 0: of a window, which takes so many bytes where windows have their room */
 	size_t window_bytes;
@@ -49,6 +52,19 @@ tsr_status_t tsr_heap_take(tsr_world_t *world, const tsr_heap_request_t *request
 
 /** tsr_heap_free, in the name of `call`. */
 tsr_status_t tsr_heap_release(tsr_world_t *world, const char *call, TSR_HEAP void *pointer);
+
+/**
+ * The name that all ranks have given to the allocation that holds `pointer`,
+ * for what they compare. Returns false if there is none.
+ */
+bool tsr_heap_agreed(const tsr_world_t *world, const TSR_HEAP void *pointer, const char **name_out);
+
+/**
+ * Names the allocation that holds `pointer` in reports, on this rank. Errors:
+ * TSR_ERR_ARGUMENT, TSR_ERR_NOT_FOUND, TSR_ERR_NO_MEMORY.
+ */
+tsr_status_t tsr_heap_name(tsr_world_t *world, const char *call, const TSR_HEAP void *pointer,
+			   const char *name);
 
 /**
  * Releases an allocation on this rank. All ranks do so, because they have agreed

@@ -29,6 +29,7 @@ typedef enum tsr_piece_order { TSR_BY_PLACE, TSR_BY_LENGTH, TSR_PIECE_ORDERS } t
 typedef struct tsr_piece {
 	size_t begin, length; /* multiples of the granule */
 	size_t asked;         /* size that was asked for, in bytes; 0 if it is no allocation */
+	/* what ranks agree on; behind its 0 what reports show, empty: the same */
 	char *name;
 	tsr_piece_id_t before, behind; /* its neighbours */
 	/* left and right subtree in each order */

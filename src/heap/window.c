@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "src/base/error.h"
+#include "src/base/place.h"
 #include "src/heap/heap.h"
 #include "src/world/team.h"
 
@@ -270,9 +271,10 @@ tsr_status_t tsr_window_register(tsr_world_t *world, void *memory, size_t size_b
 	static const char call[] = "tsr_window_register";
 	if (!world)
 		return tsr_window_no_world(call);
+	char arguments[ARGUMENTS_TEXT], shown[TSR_PLACE_NAME];
+	const char *by_place = name ? NULL : tsr_place_name(shown);
 	if (!name)
 		name = "unnamed";
-	char arguments[ARGUMENTS_TEXT];
 	snprintf(arguments, sizeof arguments, "%s, \"%s\"", TSR_SIZE(size_bytes), name);
 	tsr_log_to(world->log, TSR_LOG_DEBUG, "%s(%s)", call, arguments);
 	size_t room_bytes = size_bytes;
@@ -282,6 +284,7 @@ tsr_status_t tsr_window_register(tsr_world_t *world, void *memory, size_t size_b
 	tsr_heap_request_t request = {.call = call,
 				      .arguments = arguments,
 				      .name = name,
+				      .shown = by_place,
 				      .size_bytes = size_bytes,
 				      .align_bytes = tsr_window_unit_bytes(world),
 				      .fill = leave_unfilled};
@@ -315,8 +318,7 @@ static tsr_status_t describe_release(tsr_world_t *world, const TSR_HEAP void *po
 	snprintf(text, text_bytes, "%s", pointer ? "no window" : "null");
 	if (!pointer)
 		return TSR_OK;
-	if (!tsr_window_is_at(world, pointer) ||
-	    tsr_heap_find(world, pointer, &name, NULL) != TSR_OK)
+	if (!tsr_window_is_at(world, pointer) || !tsr_heap_agreed(world, pointer, &name))
 		return tsr_error(
 			TSR_ERR_NOT_FOUND,
 			"tsr_window_release was given %p, which is no window of this rank: "

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/error.h"
+#include "src/base/place.h"
 
 /* ------------------------------------------------------------------ shapes */
 
@@ -100,7 +101,7 @@ tsr_status_t tsr_tensor_make(tsr_world_t *world, const tsr_tensor_plan_t *plan, 
 				 "%s was called without a world; pass the one that tsr_init or "
 				 "TSR_MAIN gave",
 				 plan->call);
-	char text[TSR_SHAPE_TEXT];
+	char text[TSR_SHAPE_TEXT], shown[TSR_PLACE_NAME];
 	int64_t count = 0;
 	tsr_status_t verdict = plan->verdict;
 	if (verdict == TSR_OK)
@@ -113,6 +114,8 @@ tsr_status_t tsr_tensor_make(tsr_world_t *world, const tsr_tensor_plan_t *plan, 
 		.call = plan->call,
 		.arguments = text,
 		.name = text,
+		.shown = tsr_place_name(shown),
+		.form = {tsr_dtype_bytes(plan->dtype), plan->dims, plan->shape},
 		.size_bytes = (size_t)count * tsr_dtype_bytes(plan->dtype),
 		.verdict = verdict,
 		.fill = plan->fill,
@@ -131,6 +134,11 @@ tsr_status_t tsr_tensor_empty(tsr_world_t *world, tsr_dtype_t dtype, int dims, c
 	tsr_tensor_plan_t plan = {
 		.call = "tsr_tensor_empty", .dtype = dtype, .dims = dims, .shape = shape};
 	return tsr_tensor_make(world, &plan, out);
+}
+
+tsr_status_t tsr_tensor_name(tsr_world_t *world, const tsr_tensor_t *tensor, const char *name)
+{
+	return tsr_heap_name(world, "tsr_tensor_name", tensor ? tensor->data : NULL, name);
 }
 
 tsr_status_t tsr_tensor_free(tsr_world_t *world, tsr_tensor_t *tensor)

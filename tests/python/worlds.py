@@ -190,6 +190,26 @@ def teams(world):
     assert world.team.split(None) is None
 
 
+def names(world):
+    import inspect
+
+    from tessera._native import lib
+
+    box = world.zeros((2, 3))
+    made = [world.ones(4), world.ones(4)]
+    given = world.empty(5, name="halo of the north")
+    annotated: object = world.array([1, 2])
+    tensors = (box, *made, given, annotated)
+    wanted = ["box", "made", "made", "halo of the north", "annotated"]
+    assert [tensor.name for tensor in tensors] == wanted
+    name = ctypes.c_char_p()
+    for tensor, text in zip(tensors, wanted):
+        assert lib.tsr_heap_find(world.handle, tensor.data, ctypes.byref(name), None) == 0
+        assert name.value == text.encode()
+    line = inspect.currentframe().f_lineno + 1
+    assert world.zeros(1).name == f"worlds.py:{line}"
+
+
 def lifetimes(world):
     import gc
 
@@ -200,7 +220,7 @@ def lifetimes(world):
     tensor = world.ones((3, 3))
     held = [tensor.numpy()[1:], numpy.from_dlpack(tensor)] if last else []
     refused = raises(
-        errors.InUseError, tensor.free, r"'f32 \[3, 3\]' cannot be freed",
+        errors.InUseError, tensor.free, r"'tensor' cannot be freed",
         rf"\(rank {world.size - 1} has 2\)"
     )
     assert isinstance(refused, errors.CallError) and refused.status == -1
@@ -330,7 +350,8 @@ def kernels(world):
 
 
 BODIES = (
-    constructors, bf16, arrays, collectives, events, teams, lifetimes, refusals, kernels, products
+    constructors, bf16, arrays, collectives, events, teams, names, lifetimes, refusals, kernels,
+    products
 )
 
 # ---------------------------------------------------------------- and who starts the ranks

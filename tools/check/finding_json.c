@@ -74,6 +74,17 @@ static tsr_finding_who_t who_of(const json_t *object)
 				   .worker = int_of(object, "worker", -1)};
 }
 
+static tsr_finding_form_t form_of(const json_t *object)
+{
+	const json_t *shape = json_object_get(object, "shape");
+	const size_t dims = json_array_size(shape);
+	tsr_finding_form_t form = {.element_bytes = uint_of(object, "element_bytes")};
+	form.dims = dims <= TSR_FINDING_DIMS ? (int)dims : 0;
+	for (int i = 0; i < form.dims; i++)
+		form.shape[i] = (uint64_t)json_integer_value(json_array_get(shape, (size_t)i));
+	return form;
+}
+
 static tsr_finding_access_t access_of(const json_t *object)
 {
 	const json_t *tile = json_object_get(object, "tile");
@@ -90,6 +101,7 @@ static tsr_finding_access_t access_of(const json_t *object)
 		.target = int_of(object, "target", -1),
 		.allocation = text_of(object, "allocation"),
 		.allocation_bytes = uint_of(object, "allocation_bytes"),
+		.form = form_of(object),
 		.offset = uint_of(object, "offset"),
 		.bytes = uint_of(object, "bytes"),
 		.order = (tsr_views_order_t)enum_of(object, "order", order_name,

@@ -93,8 +93,10 @@ const char *tsr_finding_memory_text(const tsr_finding_access_t *access, char *te
 			 tsr_of_world(access->who.team));
 	const char *name = access->allocation != NULL ? access->allocation : "the heap";
 	const char *quote = access->allocation != NULL ? "'" : "";
-	snprintf(text, size, "%s%s%s+%" PRIu64 " (%" PRIu64 " byte%s)%s", quote, name, quote,
-		 access->offset, access->bytes, access->bytes == 1 ? "" : "s", of);
+	char index[TSR_FINDING_INDEX_TEXT];
+	snprintf(text, size, "%s%s%s%s (%" PRIu64 " byte%s)%s", quote, name, quote,
+		 tsr_finding_index_text(access, index), access->bytes,
+		 access->bytes == 1 ? "" : "s", of);
 	return text;
 }
 

@@ -264,14 +264,23 @@ int tsr_exploration_node(const tsr_exploration_t *sim, int rank)
 }
 
 tsr_status_t tsr_exploration_allocated(tsr_exploration_t *sim, int rank, size_t offset,
-				       size_t bytes, const char *name)
+				       size_t bytes, const char *name, const tsr_form_t *form)
 {
 	(void)sim;
 	(void)rank;
 	(void)offset;
 	(void)bytes;
 	(void)name;
+	(void)form;
 	return TSR_OK;
+}
+
+void tsr_exploration_named(tsr_exploration_t *sim, int rank, size_t offset, const char *name)
+{
+	(void)sim;
+	(void)rank;
+	(void)offset;
+	(void)name;
 }
 
 void tsr_exploration_freed(tsr_exploration_t *sim, int rank, size_t offset)

@@ -125,17 +125,17 @@ static void say_spins(tsr_exploration_t *x, tsr_stuck_t *stuck)
 			continue;
 		const tsr_operation_t *operation = &x->operations[number];
 		tsr_finding_access_t access;
-		char of[48] = "";
+		char of[48] = "", index[TSR_FINDING_INDEX_TEXT];
 		tsr_operation_tell(x, number, operation->area, operation->offset, operation->bytes,
 				   &access);
 		if (access.target >= 0)
 			snprintf(of, sizeof of, " of rank %d%s", access.target,
 				 tsr_of_world(access.who.team));
 		snprintf(node->sentence, sizeof node->sentence,
-			 "goes round, and sees %" PRIu64 " in %s+%" PRIu64 "%s",
+			 "goes round, and sees %" PRIu64 " in %s%s%s",
 			 tsr_area_value(&x->areas[operation->area], operation->offset,
 					operation->bytes),
-			 access.allocation, access.offset, of);
+			 access.allocation, tsr_finding_index_text(&access, index), of);
 	}
 }
 

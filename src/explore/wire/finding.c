@@ -1,7 +1,9 @@
 /* The names of classes, kinds, orders and scopes. */
 #include "src/explore/wire/finding.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const classes[TSR_FINDING_CLASSES] = {
@@ -63,6 +65,48 @@ const char *tsr_finding_scope_name(tsr_views_scope_t scope)
 	static const char *const names[TSR_VIEWS_SCOPES] = {"thread", "wave", "block", "device",
 							    "system"};
 	return names[scope];
+}
+
+/** Whether the bytes are whole elements, all in one row and inside the allocation. */
+static bool are_elements(const tsr_finding_access_t *access)
+{
+	const tsr_finding_form_t *form = &access->form;
+	if (form->dims < 1 || form->dims > TSR_FINDING_DIMS || form->element_bytes == 0 ||
+	    access->bytes == 0 || access->offset % form->element_bytes != 0 ||
+	    access->bytes % form->element_bytes != 0 ||
+	    access->offset + access->bytes > access->allocation_bytes)
+		return false;
+	const uint64_t columns = form->shape[form->dims - 1],
+		       first = access->offset / form->element_bytes;
+	for (int i = 0; i < form->dims; i++)
+		if (form->shape[i] == 0)
+			return false;
+	return first % columns + access->bytes / form->element_bytes <= columns;
+}
+
+const char *tsr_finding_index_text(const tsr_finding_access_t *access,
+				   char text[TSR_FINDING_INDEX_TEXT])
+{
+	const tsr_finding_form_t *form = &access->form;
+	if (!are_elements(access)) {
+		snprintf(text, TSR_FINDING_INDEX_TEXT, "+%" PRIu64, access->offset);
+		return text;
+	}
+	uint64_t at[TSR_FINDING_DIMS], left = access->offset / form->element_bytes;
+	const uint64_t count = access->bytes / form->element_bytes;
+	for (int i = form->dims - 1; i >= 0; i--) {
+		at[i] = left % form->shape[i];
+		left /= form->shape[i];
+	}
+	int used = 0;
+	for (int i = 0; i < form->dims; i++)
+		used += snprintf(text + used, (size_t)(TSR_FINDING_INDEX_TEXT - used), "%s%" PRIu64,
+				 i ? ", " : " [", at[i]);
+	if (count > 1)
+		used += snprintf(text + used, (size_t)(TSR_FINDING_INDEX_TEXT - used), "..%" PRIu64,
+				 at[form->dims - 1] + count - 1);
+	snprintf(text + used, (size_t)(TSR_FINDING_INDEX_TEXT - used), "]");
+	return text;
 }
 
 tsr_views_scope_t tsr_finding_scope_between(const tsr_finding_who_t *a, const tsr_finding_who_t *b)

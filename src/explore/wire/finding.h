@@ -75,6 +75,14 @@ typedef struct tsr_finding_who {
 	int team_rank;       /* its rank in that team */
 } tsr_finding_who_t;
 
+/** What an allocation is made of: a dense array of `dims` dimensions; 0: it is not known. */
+enum { TSR_FINDING_DIMS = 8 };
+typedef struct tsr_finding_form {
+	int dims;
+	uint64_t element_bytes;
+	uint64_t shape[TSR_FINDING_DIMS];
+} tsr_finding_form_t;
+
 /**
  * An access, or a call that waits. Zero or null means "unknown" unless its
  * comment says otherwise; in TSR_FINDING_NOWHERE everything is unknown.
@@ -92,6 +100,7 @@ typedef struct tsr_finding_access {
 	int target;
 	const char *allocation;
 	uint64_t allocation_bytes;
+	tsr_finding_form_t form;
 	uint64_t offset, bytes; /* in the allocation; bytes 0: no memory is accessed */
 	tsr_views_order_t order;
 	tsr_views_scope_t scope; /* if the order is not plain */
@@ -173,6 +182,15 @@ const char *tsr_finding_kind_name(tsr_finding_kind_t kind);
 const char *tsr_finding_order_name(tsr_views_order_t order); /* "plain" "relaxed" ... */
 /* "thread" "wave" "block" "device" "system" */
 const char *tsr_finding_scope_name(tsr_views_scope_t scope);
+
+/**
+ * Writes which bytes of the allocation are accessed, as it follows the name:
+ * " [3, 5]", " [3, 5..12]" or, where it is no array or they are no whole
+ * elements in a row, "+132". Returns `text`.
+ */
+enum { TSR_FINDING_INDEX_TEXT = 192 };
+const char *tsr_finding_index_text(const tsr_finding_access_t *access,
+				   char text[TSR_FINDING_INDEX_TEXT]);
 
 /**
  * The narrowest scope that includes both; thread if they are the same. For a

@@ -66,6 +66,13 @@ static void write_memory(tsr_report_t *report, const tsr_finding_access_t *acces
 	tsr_line_text(report, "allocation", access->allocation);
 	if (access->allocation_bytes > 0)
 		tsr_line_uint(report, "allocation_bytes", access->allocation_bytes);
+	if (access->form.dims > 0) {
+		tsr_line_uint(report, "element_bytes", access->form.element_bytes);
+		tsr_line_open(report, "shape", '[');
+		for (int i = 0; i < access->form.dims; i++)
+			tsr_line_uint(report, NULL, access->form.shape[i]);
+		tsr_line_close(report, ']');
+	}
 	if (access->bytes == 0)
 		return;
 	tsr_line_uint(report, "offset", access->offset);

@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/base/place.h"
@@ -59,6 +60,40 @@ Test(place, is_told_of_every_call_that_fails)
 	cr_assert(tsr_heap_alloc(world, 0, 0, "none", (TSR_HEAP void *[]){NULL}) != TSR_OK);
 	cr_assert(barrier != NULL);
 	expect_nowhere();
+}
+
+/* ------------------------------------------------------------------ names */
+
+/** As a call that makes something: how it is named. */
+static tsr_status_t make(char *name, const void *made)
+{
+	(void)made;
+	if (!tsr_place_name(name))
+		*name = '\0';
+	return TSR_OK;
+}
+#define make(...) TSR_SITED_MAKING(make, __VA_ARGS__)
+
+Test(place, names_what_a_call_makes_by_its_variable)
+{
+	struct {
+		int member[3];
+	} box, *at = &box;
+	char name[TSR_PLACE_NAME], line[TSR_PLACE_NAME];
+	(void)make(name, &box);
+	cr_assert_str_eq(name, "box");
+	(void)make(name, at);
+	cr_assert_str_eq(name, "at");
+	(void)make(name, &at->member[1 + 1]);
+	cr_assert_str_eq(name, "at->member[1 + 1]");
+	(void)make(name, &box.member);
+	cr_assert_str_eq(name, "box.member");
+	snprintf(line, sizeof line, "test_place.c:%d", __LINE__ + 1);
+	(void)make(name, ((int[]){1, 2}));
+	cr_assert_str_eq(name, line, "no variable: file and line");
+	tsr_status_t (*const by_pointer)(char *, const void *) = &make;
+	(void)by_pointer(name, &box);
+	cr_assert_str_eq(name, "", "no call site: no name");
 }
 
 /* ------------------------------------------------------------------ threads */
