@@ -329,6 +329,7 @@ typedef struct tsr_block_meeting {
 	uint32_t arrived, phase;
 	uint32_t came[TSR_BLOCK_WORKERS]; /* phases at which each worker has arrived, for reports */
 	int first_task;
+	tsr_op_site_t first; /* the call in which the first of this phase has come */
 } tsr_block_meeting_t;
 
 /** Releases what a meeting holds, when its block has ended. */

@@ -167,6 +167,21 @@ typedef struct tsr_flag_watch {
 	uint32_t operation;          /* operation of the wait */
 } tsr_flag_watch_t;
 
+/** What the rank that a wait names did raise: raised.c. Operations; 0: none. */
+enum { TSR_RAISED = 4 };
+typedef struct tsr_raised {
+	const tsr_flag_watch_t *watch;
+	uint32_t operation[TSR_RAISED]; /* the last of each of the last words */
+	int count;
+	uint32_t same;   /* the last that raised this very flag */
+	uint32_t astray; /* one that nobody waits for, and that may be meant for the wait */
+} tsr_raised_t;
+
+/** Room for the advice of a finding. */
+typedef struct tsr_raised_text {
+	char missing[2048], change[2048];
+} tsr_raised_text_t;
+
 /**
  * A kernel's call of a collective. Offsets are in the caller's heap. The table
  * drops old entries.
@@ -512,6 +527,19 @@ void tsr_links_edge(tsr_exploration_t *x, tsr_step_kind_t kind, int task, const 
  */
 void tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_finding_t *finding);
 void tsr_links_settle(tsr_exploration_t *x);
+
+/**
+ * Finds what the rank that a wait names has raised. Returns whether one of these
+ * signals may be meant for the wait.
+ */
+bool tsr_raised_find(tsr_exploration_t *x, const tsr_flag_watch_t *watch, tsr_raised_t *out);
+
+/** Lists it in the finding and, where one may be meant, says so in its advice, in `text`. */
+void tsr_raised_tell(tsr_exploration_t *x, const tsr_raised_t *raised, tsr_raised_text_t *text,
+		     tsr_finding_t *finding);
+
+/** The wait has ended: warns if the rank that it names has never raised its flag. */
+void tsr_raised_by_another(tsr_exploration_t *x, const tsr_flag_watch_t *watch);
 void tsr_links_free(tsr_links_t *links);
 
 /* ------------------------------------------------------------ schedules */

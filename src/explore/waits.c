@@ -271,6 +271,8 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 	*seen_out =
 		tsr_exploration_act_now(x, f.number, &f.access, f.area, offset_of(&f, *which_out),
 					wait->word_bytes, choice, begin);
+	watch.offset = offset_of(&f, *which_out);
+	tsr_raised_by_another(x, &watch);
 	return TSR_FLAG_OK;
 }
 
@@ -314,6 +316,28 @@ static void meet_blockers(const void *context, tsr_blocker_fn tell, void *argume
 			     (tsr_blocker_t){TSR_BLOCKER_TASK, m->meeting->first_task + i});
 }
 
+/** Two workers of a block have come to different calls: each takes the other's for its own. */
+static _Noreturn void meet_apart(tsr_exploration_t *x, const tsr_op_site_t *site,
+				 const tsr_block_meeting_t *meeting)
+{
+	int other = 0; /* the worker that has come to this phase */
+	while (meeting->came[other] != meeting->phase + 1)
+		other++;
+	tsr_finding_t finding = {
+		.class = TSR_FINDING_MISUSE,
+		.accesses = 2,
+		.message = "the workers of a block meet in two calls: each of these is a call of "
+			   "the whole block",
+		.missing = "not all workers of the block make each of these calls",
+		.change = "let all workers of the block make each call with the block, in the same "
+			  "order; what one worker does alone it calls with the worker"};
+	finding.access[0] = tsr_access_at(x, site);
+	finding.access[1] = tsr_access_at(x, &meeting->first);
+	finding.access[1].who.worker = other;
+	tsr_exploration_found(x, &finding);
+	tsr_explorer_stop(x->explorer);
+}
+
 void tsr_exploration_meet(tsr_exploration_t *x, const tsr_op_site_t *site,
 			  tsr_block_meeting_t *meeting, int count)
 {
@@ -333,6 +357,10 @@ void tsr_exploration_meet(tsr_exploration_t *x, const tsr_op_site_t *site,
 	tsr_exploration_give(x, *edge);
 	if (x->memory->meet(x) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
+	if (meeting->arrived == 0)
+		meeting->first = *site;
+	else if (strcmp(meeting->first.call, site->call) != 0)
+		meet_apart(x, site, meeting);
 	meeting->came[who->worker] = m.phase + 1;
 	if (++meeting->arrived == (uint32_t)count) {
 		meeting->arrived = 0;

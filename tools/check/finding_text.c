@@ -31,9 +31,11 @@ static const class_text_t texts[TSR_FINDING_CLASSES] = {
 	[TSR_FINDING_FOREIGN_SLAB] = {"an access touches the slab of another", {"access", "owner"}},
 	[TSR_FINDING_USE_AFTER_FREE] = {"memory is used that was freed", {"access", "freed by"}},
 	[TSR_FINDING_LOST_SIGNAL] = {"a wait for a signal that nobody gives",
-				     {"wait", "last signal"}},
+				     {"wait", "last signal", "raised", "raised", "raised",
+				      "raised"}},
 	[TSR_FINDING_DUPLICATE_SIGNAL] = {"a signal is given twice", {"signal", "first by"}},
-	[TSR_FINDING_DEADLOCK] = {"everybody who is left waits, in a circle", {"wait", "for"}},
+	[TSR_FINDING_DEADLOCK] = {"everybody who is left waits, in a circle",
+				  {"wait", "for", "raised", "raised", "raised", "raised"}},
 	[TSR_FINDING_LIVELOCK] = {"everybody who is left goes round and gets nowhere",
 				  {"access", "and"}},
 	[TSR_FINDING_RESIDENCY] = {"a block that others wait for can never start", {"wait", "for"}},
@@ -152,8 +154,9 @@ static void print_access(const tsr_finding_access_t *access, const char *label, 
 		return;
 	if (access->valued)
 		snprintf(value, sizeof value,
-			 access->kind == TSR_FINDING_WAIT ? ": %" PRIu64 " wanted, %" PRIu64
-							    " there"
+			 strcmp(label, "raised") == 0       ? ": it is %" PRIu64 " now"
+			 : access->kind == TSR_FINDING_WAIT ? ": %" PRIu64 " wanted, %" PRIu64
+							      " there"
 			 : access->kind == TSR_FINDING_READ
 				 ? ": %" PRIu64 " was there, it saw %" PRIu64
 				 : ": gives %" PRIu64 ", %" PRIu64 " there before",

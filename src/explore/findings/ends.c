@@ -211,6 +211,32 @@ static void tell_kept_from_meeting(tsr_finding_t *finding)
 		"wait for each other; what one worker does alone it calls with the worker";
 }
 
+/**
+ * What the rank that is waited for did raise. Of a deadlock the wait is told
+ * first for which a signal went astray.
+ */
+static void tell_raised(tsr_exploration_t *x, const tsr_stuck_t *stuck,
+			const tsr_stuck_node_t *first, tsr_raised_text_t *text,
+			tsr_finding_t *finding)
+{
+	const tsr_flag_watch_t *watch = first ? watch_of(x, first) : NULL;
+	tsr_raised_t raised;
+	bool astray = watch && tsr_raised_find(x, watch, &raised);
+	for (int i = 0; i < stuck->nodes && !astray; i++) {
+		const tsr_flag_watch_t *other = watch_of(x, &stuck->node[i]);
+		tsr_raised_t elsewhere;
+		if (!other || !tsr_raised_find(x, other, &elsewhere))
+			continue;
+		raised = elsewhere;
+		watch = other;
+		astray = true;
+		finding->accesses = 1;
+		tell_first(x, &stuck->node[i], finding);
+	}
+	if (watch)
+		tsr_raised_tell(x, &raised, text, finding);
+}
+
 static void judge_stuck(tsr_exploration_t *x)
 {
 	tsr_stuck_t *stuck;
@@ -245,6 +271,10 @@ static void judge_stuck(tsr_exploration_t *x)
 		finding.message = "each waits for the rank of the other, which has not made this "
 				  "call, or not by this state";
 	}
+	tsr_raised_text_t text;
+	if (!finding.missing && !meeting_within(stuck) &&
+	    (finding.class == TSR_FINDING_DEADLOCK || finding.class == TSR_FINDING_LOST_SIGNAL))
+		tell_raised(x, stuck, first, &text, &finding);
 	if (nodes && edges)
 		tell_graph(stuck, nodes, edges, &finding);
 	tsr_exploration_found(x, &finding);

@@ -42,7 +42,8 @@ static bool is_new(tsr_exploration_t *x, tsr_finding_t *finding)
 	uint64_t key = (uint64_t)finding->class;
 	for (int i = 0; i < finding->accesses && i < 2; i++)
 		key = key * UINT64_C(0x9e3779b97f4a7c15) + site_key(&finding->access[i]);
-	finding->severity = tsr_finding_class_severity(finding->class);
+	if (finding->severity == TSR_FINDING_ERROR)
+		finding->severity = tsr_finding_class_severity(finding->class);
 	if (is_known(x, key))
 		return false;
 	x->failed = x->failed || finding->severity == TSR_FINDING_ERROR;

@@ -223,6 +223,7 @@ static int meeting_body(tsr_world_t *world, int argc, char **argv)
 	(void)argc, (void)argv;
 	CHECK(run_kernel(world, &miss_a_meeting, 1, &args) == TSR_ERR_TIMEOUT);
 	CHECK(strstr(tsr_last_error(), "1 of the block's 2 workers came"));
+	CHECK(strstr(tsr_last_error(), "block 0, worker 0 of kernel miss_a_meeting waited"));
 	CHECK(tsr_wait_record(world, 0, &record) == TSR_OK);
 	CHECK(record.expected == 2 && record.seen == 1);
 	return witness();

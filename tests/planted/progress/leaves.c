@@ -1,5 +1,6 @@
 /*
- * leaves one|two|signal|waits|right: blocks of three workers that meet twice.
+ * leaves one|two|signal|waits|alone|right: blocks of three workers that meet
+ * twice.
  *
  *     one     wrong: worker 1 of each block returns before the second meeting
  *     two     wrong: workers 1 and 2 do
@@ -7,6 +8,7 @@
  *             meets too
  *     waits   wrong: in place of the second meeting worker 1 waits for a signal
  *             that worker 0 gives behind it
+ *     alone   wrong: worker 0 alone makes a call of the block before it
  *     right
  */
 #include <stdio.h>
@@ -15,8 +17,8 @@
 #include "tessera/tessera.h"
 #include "tests/planted/planted.h"
 
-enum { ONE, TWO, SIGNAL, WAITS, RIGHT, KINDS };
-static const char *const kinds[KINDS] = {"one", "two", "signal", "waits", "right"};
+enum { ONE, TWO, SIGNAL, WAITS, ALONE, RIGHT, KINDS };
+static const char *const kinds[KINDS] = {"one", "two", "signal", "waits", "alone", "right"};
 
 typedef struct leaves_memory {
 	uint64_t flag;
@@ -34,7 +36,9 @@ TSR_KERNEL_SPLIT(meet_twice, 3, leaves_pad_t, planted_args_t, a)
 	tsr_sync(block);
 	if (me == 1 && a->kind == WAITS)
 		tsr_wait_local(worker, &m->flag, 1, TSR_SCOPE_BLOCK);
-	if ((me == 1 && a->kind != RIGHT) || (me == 2 && a->kind == TWO))
+	if (me == 0 && a->kind == ALONE)
+		tsr_signal(block, &m->flag, 1, TSR_SIGNAL_ADD, 0);
+	if ((me == 1 && a->kind < ALONE) || (me == 2 && a->kind == TWO))
 		return;
 	if (a->kind == SIGNAL)
 		tsr_signal(block, &m->flag, 1, TSR_SIGNAL_ADD, 0);
@@ -49,7 +53,7 @@ TSR_MAIN(world, argc, argv)
 	leaves_memory_t memory = {0};
 	const int kind = planted_kind(argc, argv, kinds, KINDS);
 	if (kind == KINDS) {
-		fprintf(stderr, "usage: leaves one|two|signal|waits|right\n");
+		fprintf(stderr, "usage: leaves one|two|signal|waits|alone|right\n");
 		return 2;
 	}
 	return planted_play(world, &meet_twice, kind, &memory, sizeof memory);

@@ -171,13 +171,16 @@ void tsr_wait_keep(tsr_coop_t *coop, tsr_wait_record_t *record, const void *flag
 
 void tsr_wait_fail(tsr_coop_t *coop, const tsr_wait_record_t *record, const char *what, ...)
 {
-	char detail[320], sentence[832], who[TSR_WHO_TEXT];
+	char detail[320], sentence[832], who[TSR_WHO_TEXT], worker[32] = "";
 	va_list arguments;
 	va_start(arguments, what);
 	vsnprintf(detail, sizeof detail, what, arguments);
 	va_end(arguments);
-	snprintf(sentence, sizeof sentence, "%s, block %d of kernel %s waited %.3g s at %s for %s",
-		 tsr_cpu_member(coop, tsr_rank(coop), who), record->block, record->kernel,
+	if (tsr_worker_count(coop) > 1)
+		snprintf(worker, sizeof worker, ", worker %d", record->worker);
+	snprintf(sentence, sizeof sentence,
+		 "%s, block %d%s of kernel %s waited %.3g s at %s for %s",
+		 tsr_cpu_member(coop, tsr_rank(coop), who), record->block, worker, record->kernel,
 		 (double)record->waited_ns / 1e9, record->site, detail);
 	tsr_cpu_launch_fail(coop->block->launch, TSR_ERR_TIMEOUT, sentence);
 }

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Whether the advice of a finding cures the bug.
+. "$(dirname "$0")/../tap"
+
+needs_forks schedules
+planted="$BUILD/tests/planted"
+
+# cured NAME PROGRAM KIND SAYS...: the first finding says all of these.
+cured() {
+	name=$1 program=$2 kind=$3
+	shift 3
+	try tessera check -n 3 --seeds 40 --no-slowdown "$planted/$program" "$kind"
+	sed -n '/^finding: \|^warning: /,/^$/p' "$TAP_FILES/out" | sed '/^$/q' |
+		tr -s ' \n' ' ' >"$TAP_FILES/first"
+	for text in "$@"; do
+		grep -qE -- "$text" "$TAP_FILES/first" || {
+			verdict 1 "$name" "no /$text/ in: $(cat "$TAP_FILES/first")"
+			return
+		}
+	done
+	verdict 0 "$name"
+}
+
+# Who waits in a circle, though the signal was given: what was raised, and what it should have been.
+misled() {
+	kind=$1
+	shift
+	cured "a signal that is misled: $kind" progress/misled "$kind" "$@"
+}
+hand='tsr_signal at [^ ]*misled.c:36'
+misled flag '^finding: deadlock' "raised $hand.*'other' \[0\] \(8 bytes\) of rank 0: it is 1 now" \
+	"change let $hand raise ready \[0\] of rank 0, or let tsr_wait"
+misled offset "'ready' \[1\] \(8 bytes\) of rank 0: it is 1 now" \
+	"change let $hand raise ready \[0\] of rank 0"
+misled rank "'ready' \[0\] \(8 bytes\) of rank 2" "change let $hand signal rank 0, not rank 2"
+misled home "'ready' \[0\] \(8 bytes\) of rank 1" "change let $hand signal rank 0, not rank 1"
+misled behind 'change let one of them signal before it waits'
+misled order "$hand has raised ready \[0\] of rank 0 to 1" 'change let tsr_wait at [^ ]* wait for 1'
+misled sender '^warning: misuse' 'names rank 2 as the one that is to signal' 'change name rank 1'
+prints "and one that is not" '^no finding$' \
+	tessera check -n 3 --seeds 100 "$planted/progress/misled" right
+
+cured "a call of the block by one worker" progress/leaves alone '^finding: misuse' \
+	'tsr_signal at [^ ]*leaves.c' 'tsr_sync at [^ ]*leaves.c' \
+	'change let all workers of the block make each call with the block'
+
+finish
