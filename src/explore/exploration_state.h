@@ -178,9 +178,9 @@ typedef struct tsr_raised {
 } tsr_raised_t;
 
 /** Room for the advice of a finding. */
-typedef struct tsr_raised_text {
+typedef struct tsr_advice_text {
 	char missing[2048], change[2048];
-} tsr_raised_text_t;
+} tsr_advice_text_t;
 
 /**
  * A kernel's call of a collective. Offsets are in the caller's heap. The table
@@ -535,7 +535,20 @@ void tsr_links_settle(tsr_exploration_t *x);
 bool tsr_raised_find(tsr_exploration_t *x, const tsr_flag_watch_t *watch, tsr_raised_t *out);
 
 /** Lists it in the finding and, where one may be meant, says so in its advice, in `text`. */
-void tsr_raised_tell(tsr_exploration_t *x, const tsr_raised_t *raised, tsr_raised_text_t *text,
+void tsr_raised_tell(tsr_exploration_t *x, const tsr_raised_t *raised, tsr_advice_text_t *text,
+		     tsr_finding_t *finding);
+
+/**
+ * Whether a write that races with a read is that of a later round: the reader
+ * knows the write that its own round has.
+ */
+bool tsr_rounds_reused(const tsr_exploration_t *x, uint32_t write, uint32_t read);
+
+/**
+ * Whether the write waited for a counter that other blocks had raised for the
+ * reader's; says so: accesses 2 and 3 of the finding, and its advice in `text`.
+ */
+bool tsr_rounds_tell(tsr_exploration_t *x, uint32_t write, uint32_t read, tsr_advice_text_t *text,
 		     tsr_finding_t *finding);
 
 /** The wait has ended: warns if the rank that it names has never raised its flag. */

@@ -139,6 +139,14 @@ static void say_spins(tsr_exploration_t *x, tsr_stuck_t *stuck)
 	}
 }
 
+/** Whether it is a call that waits for a flag: not for a lock, nor for words with their own flag. */
+static bool is_plain_wait(const tsr_flag_watch_t *watch, const tsr_exploration_t *x)
+{
+	const char *call = x->operations[watch->operation].site.call;
+	return watch->wait->shift == 0 && call &&
+	       strncmp(call, "tsr_wait", strlen("tsr_wait")) == 0;
+}
+
 /**
  * The access that a report names first: with memory and values, where it is a
  * wait for a flag or goes round.
@@ -216,16 +224,18 @@ static void tell_kept_from_meeting(tsr_finding_t *finding)
  * first for which a signal went astray.
  */
 static void tell_raised(tsr_exploration_t *x, const tsr_stuck_t *stuck,
-			const tsr_stuck_node_t *first, tsr_raised_text_t *text,
+			const tsr_stuck_node_t *first, tsr_advice_text_t *text,
 			tsr_finding_t *finding)
 {
-	const tsr_flag_watch_t *watch = first ? watch_of(x, first) : NULL;
+	const tsr_flag_watch_t *watch = first ? tsr_watch_of(x, first) : NULL;
 	tsr_raised_t raised;
+	if (watch && !is_plain_wait(watch, x))
+		return;
 	bool astray = watch && tsr_raised_find(x, watch, &raised);
 	for (int i = 0; i < stuck->nodes && !astray; i++) {
-		const tsr_flag_watch_t *other = watch_of(x, &stuck->node[i]);
+		const tsr_flag_watch_t *other = tsr_watch_of(x, &stuck->node[i]);
 		tsr_raised_t elsewhere;
-		if (!other || !tsr_raised_find(x, other, &elsewhere))
+		if (!other || !is_plain_wait(other, x) || !tsr_raised_find(x, other, &elsewhere))
 			continue;
 		raised = elsewhere;
 		watch = other;
@@ -271,7 +281,7 @@ static void judge_stuck(tsr_exploration_t *x)
 		finding.message = "each waits for the rank of the other, which has not made this "
 				  "call, or not by this state";
 	}
-	tsr_raised_text_t text;
+	tsr_advice_text_t text;
 	if (!finding.missing && !meeting_within(stuck) &&
 	    (finding.class == TSR_FINDING_DEADLOCK || finding.class == TSR_FINDING_LOST_SIGNAL))
 		tell_raised(x, stuck, first, &text, &finding);

@@ -98,6 +98,36 @@ void tsr_exploration_judge_unmet(tsr_exploration_t *x, uint32_t operation, int a
 	tsr_exploration_found(x, &finding);
 }
 
+/** The write came first, but it is that of the round behind the read: told as if it came second. */
+static void turn_round(tsr_finding_t *finding)
+{
+	const tsr_finding_access_t read = finding->access[0];
+	finding->class = TSR_FINDING_REUSE;
+	finding->access[0] = finding->access[1];
+	finding->access[1] = read;
+}
+
+/** Sends a race of the access `now` with the one before it, which is new. */
+static void tell_race(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_finding_t *finding)
+{
+	const bool reads_first = finding->access[1].kind == TSR_FINDING_READ,
+		   writes_first = finding->access[0].kind == TSR_FINDING_READ && !reads_first &&
+				  finding->access[1].order == TSR_VIEWS_PLAIN;
+	const bool turned = writes_first && finding->class == TSR_FINDING_DATA_RACE &&
+			    !is_host_read(x, now) && tsr_rounds_reused(x, before, now);
+	tsr_advice_text_t text;
+	if (turned)
+		turn_round(finding);
+	if (turned && !is_new(x, finding))
+		return;
+	const bool counted = (reads_first && finding->class == TSR_FINDING_REUSE &&
+			      tsr_rounds_tell(x, now, before, &text, finding)) ||
+			     (turned && tsr_rounds_tell(x, before, now, &text, finding));
+	if (!counted)
+		tsr_links_tell(x, turned ? now : before, turned ? before : now, finding);
+	tsr_report_finding(&x->report, finding);
+}
+
 void tsr_exploration_judge(tsr_exploration_t *x, uint32_t operation, int area, bool wrote,
 			   const tsr_shadow_found_t *found)
 {
@@ -130,8 +160,9 @@ void tsr_exploration_judge(tsr_exploration_t *x, uint32_t operation, int area, b
 	if (!is_new(x, &finding))
 		return;
 	if (found->races)
-		tsr_links_tell(x, found->other, operation, &finding);
-	tsr_report_finding(&x->report, &finding);
+		tell_race(x, found->other, operation, &finding);
+	else
+		tsr_report_finding(&x->report, &finding);
 }
 
 tsr_finding_access_t tsr_access_at(tsr_exploration_t *x, const tsr_op_site_t *said)

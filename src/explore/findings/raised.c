@@ -154,7 +154,7 @@ static void list(tsr_exploration_t *x, const tsr_raised_t *raised, tsr_finding_t
 
 /** The flag was raised, and not far enough, before everybody came to wait. */
 static void tell_too_little(tsr_exploration_t *x, const tsr_raised_t *raised,
-			    tsr_raised_text_t *text, tsr_finding_t *finding)
+			    tsr_advice_text_t *text, tsr_finding_t *finding)
 {
 	const tsr_flag_watch_t *watch = raised->watch;
 	char wanted[320], from[512], to[512];
@@ -173,7 +173,7 @@ static void tell_too_little(tsr_exploration_t *x, const tsr_raised_t *raised,
 	finding->change = text->change;
 }
 
-void tsr_raised_tell(tsr_exploration_t *x, const tsr_raised_t *raised, tsr_raised_text_t *text,
+void tsr_raised_tell(tsr_exploration_t *x, const tsr_raised_t *raised, tsr_advice_text_t *text,
 		     tsr_finding_t *finding)
 {
 	const tsr_flag_watch_t *watch = raised->watch;

@@ -44,4 +44,16 @@ cured "a call of the block by one worker" progress/leaves alone '^finding: misus
 	'tsr_signal at [^ ]*leaves.c' 'tsr_sync at [^ ]*leaves.c' \
 	'change let all workers of the block make each call with the block'
 
+# A buffer that is used again: the wait that comes too early, and the counter.
+cured "one counter for several blocks" races/counted sum '^finding: reuse' \
+	'tsr_wait at [^ ]*counted.c:44 was satisfied too early: several blocks raise' \
+	'the counter taken \[0\] of rank 1' 'block [0-2] of rank 0 had raised it [2-9] times' \
+	'change let each block raise a flag of its own'
+cured "and nobody who waits for the readers" races/counted none '^finding: reuse' \
+	'change signal RETIRED after the read'
+prints "and a counter for each block" '^no finding$' \
+	tessera check -n 2 --seeds 200 "$planted/races/counted" each
+cured "a credit that is given too early" races/credit early '^finding: reuse' \
+	'change give tsr_signal at [^ ]*credit.c:40 behind tsr_get at [^ ]*credit.c:41'
+
 finish
