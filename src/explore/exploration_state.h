@@ -544,6 +544,9 @@ void tsr_raised_tell(tsr_exploration_t *x, const tsr_raised_t *raised, tsr_advic
  */
 bool tsr_rounds_reused(const tsr_exploration_t *x, uint32_t write, uint32_t read);
 
+/** The same access in the round before; 0: there is none. */
+uint32_t tsr_rounds_previous(const tsr_exploration_t *x, uint32_t number);
+
 /**
  * Whether the write waited for a counter that other blocks had raised for the
  * reader's; says so: accesses 2 and 3 of the finding, and its advice in `text`.

@@ -19,12 +19,15 @@ static void hear(check_tally_t *tally, check_pace_t *pace, int job, const char *
 	json_decref(object);
 }
 
-static void tell(const check_tally_t *tally, FILE *nowhere)
+static void tell(check_tally_t *tally, FILE *nowhere)
 {
 	char name[] = "program", *program[] = {name, NULL};
 	const check_case_t subject = {.options = tsr_check_options_default(), .program = program};
+	FUZZ_CHECK(check_tally_rank(tally), "no memory to rank %d findings", tally->found_count);
 	for (int i = 0; i < tally->found_count; i++) {
-		check_print_found(&subject, &tally->found[i], nowhere);
+		const check_found_t *found = &tally->found[i], *cause = &tally->found[found->cause];
+		FUZZ_CHECK(cause->cause == found->cause, "finding %d has the cause of another", i);
+		check_print_found(&subject, found, cause == found ? NULL : cause, nowhere);
 		json_t *json = tsr_finding_json(tally->found[i].finding);
 		FUZZ_CHECK(json != NULL, "finding %d has no JSON", i);
 		json_decref(json);

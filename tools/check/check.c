@@ -49,11 +49,17 @@ static void show_progress(check_t *check)
 	(void)fflush(stderr);
 }
 
-static void tell_found(void *context, const check_found_t *found)
+/** All that was found, the causes first; of what several worlds have in common the first. */
+static void print_findings(check_t *check)
 {
-	check_t *check = context;
-	clear_progress(check);
-	check_print_found(&check->options->subject, found, stdout);
+	check_tally_t *tally = &check->tally;
+	tally->exhausted |= !check_tally_rank(tally);
+	for (int i = 0; i < tally->found_count; i++) {
+		const check_found_t *found = &tally->found[i], *cause = &tally->found[found->cause];
+		if (found->fresh)
+			check_print_found(&check->options->subject, found,
+					  cause == found ? NULL : cause, stdout);
+	}
 }
 
 static bool has_enough(const check_t *check)
@@ -260,8 +266,6 @@ static void explore_worlds(check_t *check)
 {
 	const check_worlds_t *worlds = &check->options->worlds;
 	check_budget_t budget = check_budget_begin(check->options, check->begin_ns);
-	check->tally.tell = tell_found;
-	check->tally.context = check;
 	for (int w = 0; w < worlds->count && *check->failure == '\0' && !has_enough(check); w++) {
 		const check_share_t share = check_budget_share(&budget);
 		check->options->subject.options.ranks = worlds->ranks[w];
@@ -525,6 +529,7 @@ static int check_program(check_options_t *options)
 		return tool_misuse_last_error("check");
 	options->subject.options.trace = options->replay && options->trace != NULL;
 	explore_worlds(&check);
+	print_findings(&check);
 	const int code = report(&check);
 	check_tally_clear(&check.tally);
 	free(check.smaller);

@@ -144,7 +144,7 @@ void check_run(const check_run_t *run, check_outcome_t *outcome_out);
 
 /** Findings of one world that are one. */
 typedef struct check_found {
-	tsr_finding_t *finding; /* of the schedule with the lowest seed */
+	tsr_finding_t *finding; /* of those that know most of it, that of the lowest seed */
 	char *key;
 	int world; /* index into the tally's worlds */
 	int ranks;
@@ -153,6 +153,15 @@ typedef struct check_found {
 	bool common;
 	bool scripted;               /* a script is known */
 	tsr_check_script_t shortest; /* the least script of all that had it */
+	bool fresh;                  /* no world before had it */
+	/* a schedule had it without a direct finding before it; else `after` is the key of the one
+	 * that came before it first */
+	bool alone;
+	char *after;
+	/* set by check_tally_rank: which findings are of one bug, how many, and the index of the
+	 * one that explains the others */
+	int group, group_size, cause;
+	tsr_finding_severity_t group_severity;
 } check_found_t;
 
 enum { CHECK_MOST_JOBS = 64 };
@@ -199,9 +208,6 @@ typedef struct check_tally {
 	bool goes_on;      /* it is no hang: the schedule is long */
 	char refusal[256]; /* why the first line was refused */
 	char broken[512];  /* why the exhaustive search broke off; empty: it did not */
-	/* Called with a finding that is new, as soon as its schedule is known; null: nobody. */
-	void (*tell)(void *context, const check_found_t *found);
-	void *context;
 } check_tally_t;
 
 /**
@@ -249,6 +255,16 @@ const check_found_t *check_tally_first(const check_tally_t *tally);
  */
 bool check_tally_take(check_tally_t *tally, const char *key, check_found_t *found_out);
 void check_found_clear(check_found_t *found);
+
+/** Whether a finding names what is wrong, and not what comes of it. */
+bool check_is_direct(const tsr_finding_t *finding);
+
+/**
+ * Sorts the findings: those of one bug are together, the one that explains the
+ * others first, and what explains most before the rest. Returns false without
+ * memory.
+ */
+bool check_tally_rank(check_tally_t *tally);
 
 void check_tally_clear(check_tally_t *tally);
 
@@ -304,7 +320,9 @@ char *check_replay_command(const check_case_t *subject, uint64_t seed,
 /** The command that replays what was found. From malloc, or null. */
 char *check_found_command(const check_case_t *subject, const check_found_t *found);
 
-void check_print_found(const check_case_t *subject, const check_found_t *found, FILE *out);
+/** `cause`: the finding that explains it; null: itself. */
+void check_print_found(const check_case_t *subject, const check_found_t *found,
+		       const check_found_t *cause, FILE *out);
 
 /** What a check came to. */
 typedef struct check_result {

@@ -217,6 +217,19 @@ static int compare_sites(const tsr_finding_access_t *a, const tsr_finding_access
 	return strcmp(a->call != NULL ? a->call : "", b->call != NULL ? b->call : "");
 }
 
+/** Copies a text with # for each number, so that a failure is one however much was wrong. */
+static void mask_numbers(const char *text, char *to)
+{
+	while (*text != '\0') {
+		const size_t number = strspn(text, "0123456789");
+		*to++ = number > 0 ? '#' : *text;
+		text += number > 0 ? number : 1;
+		while (number > 0 && *text == '.' && text[1] >= '0' && text[1] <= '9')
+			text += 1 + strspn(text + 1, "0123456789");
+	}
+	*to = '\0';
+}
+
 char *tsr_finding_key(const tsr_finding_t *finding)
 {
 	static const tsr_finding_access_t none;
@@ -245,5 +258,7 @@ char *tsr_finding_key(const tsr_finding_t *finding)
 	used += key_of(access[0], key + used, size - used);
 	used += key_of(access[1], key + used, size - used);
 	snprintf(key + used, size - used, "|%s", last);
+	if (finding->class == TSR_FINDING_PROGRAM_FAILURE)
+		mask_numbers(last, key + used + 1);
 	return key;
 }

@@ -137,10 +137,29 @@ char *check_found_command(const check_case_t *of_any_world, const check_found_t 
 
 /* ---------------------------------------------------------------- text */
 
-void check_print_found(const check_case_t *subject, const check_found_t *found, FILE *out)
+/** "kernel.c:40 and kernel.c:28". */
+static void print_sites(const tsr_finding_t *finding, FILE *out)
+{
+	const char *between = " at ";
+	for (int i = 0; i < finding->accesses && i < 2; i++) {
+		if (finding->access[i].call == NULL || finding->access[i].file == NULL)
+			continue;
+		fprintf(out, "%s%s:%d", between, finding->access[i].file, finding->access[i].line);
+		between = " and ";
+	}
+}
+
+void check_print_found(const check_case_t *subject, const check_found_t *found,
+		       const check_found_t *cause, FILE *out)
 {
 	char *command = check_found_command(subject, found);
 	tsr_finding_print(found->finding, out);
+	if (cause != NULL) {
+		fprintf(out, "  cause        likely that of the %s",
+			tsr_finding_class_name(cause->finding->class));
+		print_sites(cause->finding, out);
+		fprintf(out, " above: cure that first\n");
+	}
 	fprintf(out, "  replay       %s\n\n", command != NULL ? command : "(no memory to say how)");
 	free(command);
 	(void)fflush(out);
@@ -156,18 +175,6 @@ static const char *bytes_text(uint64_t bytes, char *text, size_t size)
 		value /= 1024;
 	(void)snprintf(text, size, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
 	return text;
-}
-
-/** "kernel.c:40 and kernel.c:28". */
-static void print_sites(const tsr_finding_t *finding, FILE *out)
-{
-	const char *between = " at ";
-	for (int i = 0; i < finding->accesses && i < 2; i++) {
-		if (finding->access[i].call == NULL || finding->access[i].file == NULL)
-			continue;
-		fprintf(out, "%s%s:%d", between, finding->access[i].file, finding->access[i].line);
-		between = " and ";
-	}
 }
 
 static void print_table(const check_result_t *result, FILE *out)
@@ -189,6 +196,8 @@ static void print_table(const check_result_t *result, FILE *out)
 		if (found->scripted && !found->common)
 			fprintf(out, ", at least %zu deviation%s", found->shortest.count,
 				found->shortest.count == 1 ? "" : "s");
+		if (found->cause == i && found->group_size > 1)
+			fprintf(out, "; the cause of %d more", found->group_size - 1);
 		fputc('\n', out);
 	}
 }
@@ -323,9 +332,9 @@ static json_t *found_json(const check_case_t *subject, const check_found_t *foun
 	json_t *object = tsr_finding_json(found->finding);
 	char *command = check_found_command(subject, found);
 	char *script = found->scripted ? tsr_check_script_text(&found->shortest) : NULL;
-	json_t *more =
-		json_pack("{s:i, s:I, s:s?, s:s?}", "ranks", found->ranks, "schedules",
-			  (json_int_t)found->schedules, "replay", command, "shortest", script);
+	json_t *more = json_pack("{s:i, s:I, s:s?, s:s?, s:i}", "ranks", found->ranks, "schedules",
+				 (json_int_t)found->schedules, "replay", command, "shortest",
+				 script, "cause", found->cause);
 	if (object == NULL || more == NULL || json_object_update(object, more) != 0) {
 		json_decref(object);
 		object = NULL;

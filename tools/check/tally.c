@@ -173,6 +173,7 @@ void check_found_clear(check_found_t *found)
 	tsr_finding_free(found->finding);
 	tsr_check_script_clear(&found->shortest);
 	free(found->key);
+	free(found->after);
 	*found = (check_found_t){.finding = NULL};
 }
 
@@ -189,12 +190,16 @@ static void take_script(check_found_t *found, const tsr_check_script_t *script)
 	found->scripted = true;
 }
 
-/** One more of what was found already. The finding is kept where its seed is lower. */
+/**
+ * One more of what was found already. The finding is kept that knows more of the
+ * edge that is missing; of equals that of the lower seed.
+ */
 static void merge(check_found_t *found, tsr_finding_t *finding, const tsr_check_script_t *script)
 {
 	found->schedules++;
 	take_script(found, script);
-	if (finding->seed < found->finding->seed) {
+	const int more = finding->accesses - found->finding->accesses;
+	if (more > 0 || (more == 0 && finding->seed < found->finding->seed)) {
 		tsr_finding_t *other = found->finding;
 		found->finding = finding;
 		finding = other;
@@ -223,13 +228,33 @@ static check_found_t *add(check_tally_t *tally, tsr_finding_t *finding, char *ke
 						    .key = key,
 						    .world = tally->world_count - 1,
 						    .ranks = world->ranks,
+						    .fresh = first,
 						    .schedules = 1};
 	return &grown[tally->found_count++];
 }
 
+/** The key of the first finding of this schedule that names what is wrong; null: none. */
+static char *first_direct(const check_flight_t *flight, const tsr_finding_t *finding)
+{
+	for (int i = 0; i < flight->pending_count && flight->pending[i] != finding; i++)
+		if (check_is_direct(flight->pending[i]))
+			return tsr_finding_key(flight->pending[i]);
+	return NULL;
+}
+
+/** Notes what came before it in a schedule. Takes `after` over. */
+static void note_after(check_found_t *found, char *after)
+{
+	found->alone |= after == NULL;
+	if (found->after == NULL)
+		found->after = after;
+	else
+		free(after);
+}
+
 /** Takes the finding over. */
 static void count_finding(check_tally_t *tally, const check_flight_t *flight,
-			  tsr_finding_t *finding, const tsr_check_script_t *script)
+			  tsr_finding_t *finding, char *after, const tsr_check_script_t *script)
 {
 	char *key = tsr_finding_key(finding);
 	finding->seed = flight->begun ? flight->seed : 0;
@@ -239,18 +264,19 @@ static void count_finding(check_tally_t *tally, const check_flight_t *flight,
 	} else if (found != NULL) {
 		free(key);
 		merge(found, finding, script);
+		note_after(found, after);
 		return;
 	} else {
 		found = add(tally, finding, key);
 	}
 	if (found == NULL) {
+		free(after);
 		tally->exhausted = true;
 		return;
 	}
+	note_after(found, after);
 	found->common = !flight->begun;
 	take_script(found, script);
-	if (tally->tell != NULL && !is_known(tally, found->key))
-		tally->tell(tally->context, found);
 }
 
 /** Whether the schedule has said the same already: it counts once. */
@@ -295,8 +321,13 @@ static void land(check_tally_t *tally, check_flight_t *flight, const tsr_check_s
 {
 	if (flight->open && flight->pending_count > 0) /* it has no end, but findings */
 		count_schedule(tally);
+	char **after = calloc((size_t)flight->pending_count + 1, sizeof *after);
+	for (int i = 0; i < flight->pending_count && after != NULL; i++)
+		after[i] = first_direct(flight, flight->pending[i]);
 	for (int i = 0; i < flight->pending_count; i++)
-		count_finding(tally, flight, flight->pending[i], script);
+		count_finding(tally, flight, flight->pending[i], after != NULL ? after[i] : NULL,
+			      script);
+	free(after);
 	flight->pending_count = 0;
 }
 

@@ -139,7 +139,7 @@ static void say_spins(tsr_exploration_t *x, tsr_stuck_t *stuck)
 	}
 }
 
-/** Whether it is a call that waits for a flag: not for a lock, nor for words with their own flag. */
+/** Whether it waits for a flag by itself: not for a lock, nor for words that carry their flag. */
 static bool is_plain_wait(const tsr_flag_watch_t *watch, const tsr_exploration_t *x)
 {
 	const char *call = x->operations[watch->operation].site.call;

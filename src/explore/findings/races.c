@@ -125,6 +125,10 @@ static void tell_race(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_f
 			     (turned && tsr_rounds_tell(x, before, now, &text, finding));
 	if (!counted)
 		tsr_links_tell(x, turned ? now : before, turned ? before : now, finding);
+	/* what came after the read of the round before comes after this one, too */
+	const uint32_t earlier = turned && finding->accesses < 3 ? tsr_rounds_previous(x, now) : 0;
+	if (earlier)
+		tsr_links_tell(x, earlier, before, finding);
 	tsr_report_finding(&x->report, finding);
 }
 

@@ -49,6 +49,12 @@ bool tsr_rounds_reused(const tsr_exploration_t *x, uint32_t write, uint32_t read
 				      x->actors[written->task].thread, written->epoch);
 }
 
+uint32_t tsr_rounds_previous(const tsr_exploration_t *x, uint32_t number)
+{
+	const uint32_t round = round_of(x, number);
+	return round > 1 ? in_round(x, number, round - 1) : 0;
+}
+
 /* ------------------------------------------------------------------ counters of several */
 
 /** How often a counter had been raised when a wait saw it. */

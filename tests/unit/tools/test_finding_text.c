@@ -36,6 +36,25 @@ Test(findings, are_one_by_class_sites_and_allocation)
 	free(a);
 }
 
+/** The key of a program that fails with this text; the caller frees it. */
+static char *failure_key(const char *text)
+{
+	const tsr_finding_t f = {.class = TSR_FINDING_PROGRAM_FAILURE, .message = text};
+	return tsr_finding_key(&f);
+}
+
+Test(findings, of_failures_are_one_whatever_their_numbers)
+{
+	char *a = failure_key("rank 0 ended with exit code 1: 17 of 64 are wrong, by 0.25"),
+	     *b = failure_key("rank 12 ended with exit code 1: 3 of 64 are wrong, by 1.5"),
+	     *c = failure_key("rank 0 ended with exit code 1: 17 of 64 are missing, by 0.25");
+	cr_assert_str_eq(a, b);
+	cr_assert(strcmp(a, c) != 0);
+	free(a);
+	free(b);
+	free(c);
+}
+
 static char *printed(const tsr_finding_t *finding)
 {
 	char *text = NULL;
