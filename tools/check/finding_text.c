@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/base/text.h"
 
@@ -171,13 +172,26 @@ static void print_access(const tsr_finding_access_t *access, const char *label, 
 	print_field(out, "", line);
 }
 
+/** Whether it is a terminal, and nobody has said that colours are unwelcome (no-color.org). */
+static bool has_colours(FILE *out)
+{
+	const char *unwelcome = getenv("NO_COLOR"), *terminal = getenv("TERM");
+	const int file = fileno(out); /* -1 of memory */
+	return file >= 0 && isatty(file) && (unwelcome == NULL || *unwelcome == '\0') &&
+	       (terminal == NULL || strcmp(terminal, "dumb") != 0);
+}
+
 void tsr_finding_print(const tsr_finding_t *finding, FILE *out)
 {
 	const class_text_t *text = &texts[finding->class];
 	tsr_finding_advice_t advice;
-	fprintf(out, "%s: %s: %s\n",
-		finding->severity == TSR_FINDING_WARNING ? "warning" : "finding",
-		tsr_finding_class_name(finding->class), text->headline);
+	const bool warning = finding->severity == TSR_FINDING_WARNING, coloured = has_colours(out);
+	fprintf(out, "%s%s: %s:%s %s\n",
+		!coloured ? ""
+		: warning ? "\033[1;33m"
+			  : "\033[1;31m",
+		warning ? "warning" : "finding", tsr_finding_class_name(finding->class),
+		coloured ? "\033[0m" : "", text->headline);
 	if (finding->message != NULL)
 		print_field(out, "said", finding->message);
 	for (int i = 0; i < finding->accesses; i++)
