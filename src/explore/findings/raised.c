@@ -84,9 +84,21 @@ static void keep(tsr_search_raised_t *s, uint32_t number)
 	out->count = kept;
 }
 
+/** Whether the program signals by it: what a collective raises of its state is its own. */
+static bool is_signal(const tsr_operation_t *raised)
+{
+	static const char *const calls[] = {"tsr_signal", "tsr_put_signal", "tsr_atomic_"};
+	for (size_t i = 0; i < sizeof calls / sizeof *calls && !raised->site.composed; i++)
+		if (strncmp(raised->site.call, calls[i], strlen(calls[i])) == 0)
+			return true;
+	return false;
+}
+
 static void look_at(tsr_search_raised_t *s, uint32_t number)
 {
 	const tsr_operation_t *raised = &s->x->operations[number];
+	if (!is_signal(raised))
+		return;
 	if (is_same_word(raised, s->watch->area, s->watch->offset))
 		s->same = number;
 	else
