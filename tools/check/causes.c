@@ -24,7 +24,10 @@ bool check_is_direct(const tsr_finding_t *finding)
 /** How directly it names the bug; less is more. */
 static int distance(const tsr_finding_t *finding)
 {
-	const bool linked = finding->accesses >= 4 && finding->access[3].call != NULL;
+	/* what nobody has waited for is known too; hosts read what kernels have made */
+	const bool linked = finding->accesses >= 3 && finding->access[2].call != NULL &&
+			    finding->access[0].who.kernel != NULL &&
+			    finding->access[1].who.kernel != NULL;
 	switch (finding->class) {
 	case TSR_FINDING_DATA_RACE:
 	case TSR_FINDING_REUSE:
