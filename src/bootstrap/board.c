@@ -18,6 +18,8 @@ typedef struct row {
 	_Alignas(64) _Atomic uint32_t posted; /* number of its posts */
 	/* of them, those that it has compared with what was there */
 	_Atomic uint32_t compared;
+	/* bits of the world ranks with which it shares the topic: all of its posts are to these */
+	_Atomic uint64_t members[TSR_MAX_RANKS / 64];
 	_Alignas(64) unsigned char post[POSTS][TSR_POST_BYTES];
 } row_t;
 
@@ -203,6 +205,22 @@ static tsr_status_t await_room(room_t *room)
 	return TSR_OK;
 }
 
+/** Relaxed: `posted` hands the bits on. */
+static void list_members(row_t *mine, const tsr_board_post_t *post)
+{
+	uint64_t bits[TSR_MAX_RANKS / 64] = {0};
+	for (int i = 0; i < post->members; i++)
+		bits[post->ranks[i] / 64] |= 1ull << post->ranks[i] % 64;
+	for (int i = 0; i < TSR_MAX_RANKS / 64; i++)
+		atomic_store_explicit(&mine->members[i], bits[i], memory_order_relaxed);
+}
+
+static bool lists(const row_t *row, int rank)
+{
+	return atomic_load_explicit(&row->members[rank / 64], memory_order_relaxed) >> rank % 64 &
+	       1;
+}
+
 tsr_status_t tsr_board_say(tsr_boot_t *boot, const tsr_board_post_t *post)
 {
 	row_t *mine = row_of(boot, post->topic, boot->rank);
@@ -213,17 +231,19 @@ tsr_status_t tsr_board_say(tsr_boot_t *boot, const tsr_board_post_t *post)
 	if (status != TSR_OK)
 		return status;
 	memcpy(mine->post[slot], post->bytes, TSR_POST_BYTES);
+	list_members(mine, post);
 	/* seq_cst: partners are itself and the load below on the other ranks: of two that post at
 	 * the same time, one sees the other's. Litmus: SB.sc.diffGPU-ss */
 	atomic_store_explicit(&mine->posted, room.number + 1, memory_order_seq_cst);
-	for (int i = 0; i < post->members && status == TSR_OK; i++) {
-		const int rank = post->ranks[i];
+	for (int rank = 0; rank < boot->size && status == TSR_OK; rank++) {
 		if (rank == boot->rank || tsr_boot_is_far(boot, rank))
 			continue;
 		row_t *theirs = row_of(boot, post->topic, rank);
-		/* seq_cst: as above; and the post of that number is there */
+		/* seq_cst: as above; and the post of that number is there, until this rank has
+		 * compared it, if it is to this rank as well */
 		if ((int32_t)(atomic_load_explicit(&theirs->posted, memory_order_seq_cst) -
-			      room.number) > 0)
+			      room.number) > 0 &&
+		    (lists(mine, rank) || lists(theirs, boot->rank)))
 			status = post->compare(post->ctx, rank, theirs->post[slot]);
 	}
 	/* release: partner is the acquire in lacks */

@@ -252,6 +252,7 @@ static tsr_status_t differ(const ours_t *ours, int rank, const post_t *theirs, e
 	tsr_world_t *world = ours->call->stream->world;
 	const tsr_team_t *team = ours->call->stream->team;
 	const post_t *mine = ours->post;
+	const int other_rank = tsr_team_rank_of(team, rank); /* -1: it calls in a team of its own */
 	char here[PLACE_TEXT], there[PLACE_TEXT], value[VALUE_TEXT] = "", other[VALUE_TEXT] = "",
 						  who[2][TSR_WHO_TEXT], sentence[1024];
 	if (field != CALL) {
@@ -261,7 +262,7 @@ static tsr_status_t differ(const ours_t *ours, int rank, const post_t *theirs, e
 	snprintf(sentence, sizeof sentence, "%s calls %s%s%s%s, where %s calls %s%s%s%s: %s",
 		 tsr_who_text(world->rank, team->host.rank, team->name, who[0]),
 		 calls[mine->field[CALL]], at_line(mine, here), value[0] != '\0' ? " " : "", value,
-		 tsr_who_text(rank, tsr_team_rank_of(team, rank), team->name, who[1]),
+		 tsr_who_text(rank, other_rank, other_rank < 0 ? "" : team->name, who[1]),
 		 calls[theirs->field[CALL]], at_line(theirs, there), other[0] != '\0' ? " " : "",
 		 other, cure_of(field));
 	const tsr_made_call_t made[2] = {{world->rank, calls[mine->field[CALL]], NULL, 0},

@@ -28,17 +28,23 @@ static tsr_status_t look(void *ctx, int rank, const void *theirs)
 	return seen->answer;
 }
 
-static tsr_status_t post(tsr_boot_t *boot, int topic, seen_posts_t *seen)
+/** `alone`: to this rank only. */
+static tsr_status_t post_to(tsr_boot_t *boot, int topic, bool alone, seen_posts_t *seen)
 {
 	unsigned char bytes[TSR_POST_BYTES] = {0};
 	int ranks[TSR_MAX_RANKS];
 	for (int r = 0; r < tsr_boot_size(boot); r++)
-		ranks[r] = r;
+		ranks[r] = alone ? tsr_boot_rank(boot) : r;
 	const uint64_t word = word_of(tsr_boot_rank(boot), seen->topic, seen->call);
 	memcpy(bytes, &word, sizeof word);
-	const tsr_board_post_t said = {topic, "post", ranks, tsr_boot_size(boot),
+	const tsr_board_post_t said = {topic, "post", ranks, alone ? 1 : tsr_boot_size(boot),
 				       bytes, look,   seen};
 	return tsr_board_say(boot, &said);
+}
+
+static tsr_status_t post(tsr_boot_t *boot, int topic, seen_posts_t *seen)
+{
+	return post_to(boot, topic, false, seen);
 }
 
 static int say_many(tsr_boot_t *boot, seen_t *told)
@@ -74,6 +80,29 @@ static int say_many(tsr_boot_t *boot, seen_t *told)
 Test(board, every_pair_is_compared)
 {
 	boot_each(say_many);
+}
+
+/** Rank 0 has a team of its own, of which the others are not members; it is a member of theirs. */
+static int say_alone(tsr_boot_t *boot, seen_t *told)
+{
+	int topic, all[TSR_MAX_RANKS], pairs = 0;
+	seen_posts_t seen = {0};
+	const int size = tsr_boot_size(boot);
+	(void)told;
+	NEED(tsr_boot_exchange(boot, "all are here", "", NULL, NULL, 0) == TSR_OK);
+	NEED(tsr_board_find(boot, 7, &topic) == TSR_OK && topic != TSR_TOPIC_NONE);
+	NEED(post_to(boot, topic, tsr_boot_rank(boot) == 0, &seen) == TSR_OK && !seen.wrong);
+	NEED(tsr_boot_exchange(boot, "count", "", &seen.compared, all, sizeof *all) == TSR_OK);
+	for (int r = 0; r < size; r++)
+		pairs += all[r];
+	NEED(pairs >= size * (size - 1) / 2 && pairs <= size * (size - 1));
+	return 0;
+}
+
+Test(board, a_team_that_a_rank_is_not_in_is_compared_with_its_own)
+{
+	for (int i = 0; i < 20; i++)
+		boot_each(say_alone);
 }
 
 /** Rank 0 posts until it may not be farther ahead; nobody else comes. */
