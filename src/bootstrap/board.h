@@ -31,8 +31,9 @@ tsr_status_t tsr_board_find(tsr_boot_t *boot, uint64_t key, int *topic_out);
 
 /**
  * Posts, and calls `compare` for each rank that has posted as many times and is
- * a member, or whose own post has this rank among its members. A rank is at most some posts ahead of each member: then it waits, until the
- * deadline, which ends the world.
+ * a member, or that lists this rank among its own members. A rank is at most
+ * some posts ahead of each member: then it waits, until the deadline, which ends
+ * the world.
  */
 tsr_status_t tsr_board_say(tsr_boot_t *boot, const tsr_board_post_t *post);
 
