@@ -9,7 +9,7 @@ COMMAND = re.compile(
     r"(?:[A-Z_]+=\S+ )*"
     r"(?:tessera|python3?|pip|apt-get|dpkg-buildpackage|torchrun|scons|export|sed|gdb|valgrind|man|"
     r"cc|nvcc|clang-\d+|"
-    r"(?:build|bench|ci|model|tests|tools|\.venv)/\S+)(?: |$)"
+    r"(?:build|bench|ci|findings|model|tests|tools|\.venv)/\S+)(?: |$)"
 )
 
 # bugs are planted there, so that there is something to find
