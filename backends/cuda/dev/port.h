@@ -250,8 +250,8 @@ template <int ORDER, int SCOPE> TSR_DEV void tsr_port_fence(void)
 /*
  * The barrier between a thread's stores and another's release, or another's
  * acquire and a thread's loads, is enough here. For the compiler too: behind an
- * acquiring load alone ptxas would use a plain load from before it
- * (tests/device/kept.py).
+ * acquiring load alone ptxas would use a plain load from before it; the probes
+ * of device code look for that.
  */
 template <int SCOPE> TSR_DEV void tsr_port_drain(void)
 {

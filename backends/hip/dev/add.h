@@ -7,8 +7,8 @@
  * be a host's. Clang 21 and 22 make the loop too where the add says that its
  * memory may be remote (TSR_HIP_ANY_MEMORY in order.h), and the instruction where
  * it does not. gfx90a gets the loop from all of them: on memory that other devices
- * see its own adds of floats do nothing. (probe_add_f32 in tests/device/golden/ is
- * what the atomic becomes, probe_store_add_f32 what is here.)
+ * see its own adds of floats do nothing. (The golden lines of probe_add_f32 are
+ * what the atomic becomes, those of probe_store_add_f32 what is here.)
  */
 #ifndef TESSERA_HIP_ADD_H
 #define TESSERA_HIP_ADD_H

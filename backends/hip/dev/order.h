@@ -20,7 +20,8 @@ TSR_DEV void tsr_hip_settle(void)
  * Prevents earlier reads of what comes later. Only for the compiler: it treats
  * a fence as no write to memory, and might then read through the scalar cache,
  * which the fence's buffer_inv does not invalidate; and it moves plain loads
- * across acquiring ones of a word beside them (tests/device/kept.py).
+ * across acquiring ones of a word beside them; the probes of device code look
+ * for that.
  */
 TSR_DEV void tsr_hip_no_earlier(void)
 {
