@@ -26,12 +26,16 @@ static bool holds(const tsr_coop_t *coop, const tsr_mem_t *state, size_t bytes)
 	       last == first + bytes - 1;
 }
 
-/** Whether the words that share the count's line are 0, as nothing writes them. */
+/**
+ * Whether the words that share the count's line are 0, as nothing writes them.
+ * The count is not read: other ranks add to it.
+ */
 static bool is_cleared(tsr_coop_t *coop, const tsr_mem_t *count)
 {
 	uint64_t words[TSR_GATHER_LINE_WORDS];
 	if (!tsr_cpu_exploration(coop))
-		memcpy(words, count->at, sizeof words);
+		memcpy(words + 1, (const uint64_t *)(const void *)count->at + 1,
+		       sizeof words - sizeof *words);
 	else if (!tsr_exploration_peek(tsr_cpu_exploration(coop), count->at, words, sizeof words))
 		return true;
 	for (int i = 1; i < TSR_GATHER_LINE_WORDS; i++)

@@ -22,8 +22,8 @@ else
 	skip "namespaces that are not permitted" "setpriv cannot give privileges up"
 fi
 
-if ! unshare --net true 2>/dev/null; then
-	skip "nodes in network namespaces" "this machine permits none (unshare --net)"
+if ! unshare --net --mount true 2>/dev/null; then
+	skip "nodes in network namespaces" "none is permitted (unshare --net), or a chroot"
 	finish
 fi
 
