@@ -215,6 +215,7 @@ static void list_members(row_t *mine, const tsr_board_post_t *post)
 		atomic_store_explicit(&mine->members[i], bits[i], memory_order_relaxed);
 }
 
+/** Whether the row's rank posts to `rank`. Relaxed: `posted`, read before, hands the bits on. */
 static bool lists(const row_t *row, int rank)
 {
 	return atomic_load_explicit(&row->members[rank / 64], memory_order_relaxed) >> rank % 64 &
