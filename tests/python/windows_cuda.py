@@ -26,6 +26,12 @@ class Stand:
     def data_ptr(self):
         return self.pointer
 
+    def is_neg(self):
+        return False
+
+    def is_conj(self):
+        return False
+
     def stride(self):
         steps, step = [], 1
         for extent in reversed(self.shape):
