@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 
+from tap import exit_code, verdict
+
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 LIMIT_S = 300
 
@@ -36,6 +38,17 @@ def interpreter_with(package):
     return None
 
 
+def usable(title, package="numpy", installer="NumPy: run ci/install-deps"):
+    """An interpreter with the package, if this build has the library that Python loads. Otherwise
+    None, and the line that says why `title` is skipped."""
+    python = interpreter_with(package)
+    if python and os.path.exists(os.path.join(os.environ["BUILD"], "libtessera.so")):
+        return python
+    why = "this variant has no shared library" if python else f"no {installer}"
+    print(f"ok - {title} # skip {why}")
+    return None
+
+
 def run(command, **more):
     """Runs a command to its end. Returns its exit code and all that it printed."""
     done = subprocess.run(
@@ -48,6 +61,40 @@ def run(command, **more):
 def in_world(python, ranks, program, *arguments, **more):
     """The same of a program that each rank runs."""
     return run([python, "-m", "tessera", "-n", str(ranks), program, *arguments], **more)
+
+
+def verdicts(python, worlds, program, bodies, start=in_world, **more):
+    """A program whose ranks run bodies (rank_main), in each of these worlds: one check a body."""
+    for ranks in worlds:
+        code, output = start(python, ranks, os.path.abspath(program), "rank", **more)
+        for body in bodies:
+            done = output.count(f"done {body.__name__}\n")
+            verdict(done == ranks, f"{body.__name__} on {ranks}", "see below")
+        verdict(code == 0, f"all ranks of {ranks} end well", output)
+    return exit_code()
+
+
+def rank_main(bodies, *arguments):
+    """What each rank of such a program does. Returns its world, closed."""
+    import tessera
+
+    tessera.World.errors = tessera.errors
+    with tessera.init() as world:
+        for body in bodies:
+            body(world, *arguments)
+            os.write(1, f"done {body.__name__}\n".encode())
+    return world
+
+
+def raises(kind, call, *patterns):
+    """The exception of a call that must fail; its sentence matches the patterns."""
+    try:
+        got = call()
+    except kind as error:
+        for pattern in patterns:
+            says("sentence", (error, pattern))
+        return error
+    raise AssertionError(f"no {kind.__name__}, but {got}")
 
 
 def says(name, *matches):

@@ -153,17 +153,10 @@ def launched(python, ranks, *program):
 
 
 def main():
-    python = python_ranks.interpreter_with("torch, numpy")
-    if not python or not os.path.exists(os.path.join(os.environ["BUILD"], "libtessera.so")):
-        why = "this variant has no shared library" if python else "no PyTorch: run ci/install-torch"
-        print(f"ok - PyTorch # skip {why}")
+    python = python_ranks.usable("PyTorch", "torch, numpy", "PyTorch: run ci/install-torch")
+    if not python:
         return 0
-    for ranks in WORLDS:
-        code, output = launched(python, ranks, os.path.abspath(__file__), "rank")
-        for body in BODIES:
-            done = output.count(f"done {body.__name__}\n")
-            verdict(done == ranks, f"{body.__name__} on {ranks}", "see below")
-        verdict(code == 0, f"all ranks of {ranks} end well", output)
+    python_ranks.verdicts(python, WORLDS, __file__, BODIES, start=launched)
     example = os.path.join(python_ranks.ROOT, "examples", "python", "linear.py")
     code, output = launched(python, 4, example)
     verdict(
@@ -177,14 +170,8 @@ def rank_main():
     import torch
     import torch.distributed
 
-    import tessera
-
-    tessera.World.errors = tessera.errors
     torch.distributed.init_process_group("gloo")
-    with tessera.init() as world:
-        for body in BODIES:
-            body(world, torch)
-            os.write(1, f"done {body.__name__}\n".encode())
+    python_ranks.rank_main(BODIES, torch)
     torch.distributed.destroy_process_group()
 
 

@@ -10,22 +10,11 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 import python_ranks  # noqa: E402
-from tap import exit_code, verdict  # noqa: E402
+from python_ranks import raises  # noqa: E402
 
 WORLDS = (1, 2, 3, 5)
 
 # ---------------------------------------------------------------- what each rank runs
-
-
-def raises(kind, call, pattern):
-    """A call that must fail; its sentence matches the pattern."""
-    try:
-        got = call()
-    except kind as error:
-        python_ranks.says("sentence", (error, pattern))
-        return
-    raise AssertionError(f"no {kind.__name__}, but {got}")
-
 
 def extremes(world):
     """NaN wins, whoever has it, and -0 is less than +0."""
@@ -241,28 +230,11 @@ BODIES = (
 
 
 def main():
-    python = python_ranks.interpreter_with("numpy")
-    if not python or not os.path.exists(os.path.join(os.environ["BUILD"], "libtessera.so")):
-        why = "this variant has no shared library" if python else "no NumPy: run ci/install-deps"
-        print(f"ok - Python # skip {why}")
-        return 0
-    for ranks in WORLDS:
-        code, output = python_ranks.in_world(python, ranks, os.path.abspath(__file__), "rank")
-        for body in BODIES:
-            done = output.count(f"done {body.__name__}\n")
-            verdict(done == ranks, f"{body.__name__} on {ranks}", "see below")
-        verdict(code == 0, f"all ranks of {ranks} end well", output)
-    return exit_code()
+    python = python_ranks.usable("Python")
+    return python_ranks.verdicts(python, WORLDS, __file__, BODIES) if python else 0
 
 
-def rank_main():
-    import tessera
-
-    tessera.World.errors = tessera.errors
-    with tessera.init() as world:
-        for body in BODIES:
-            body(world)
-            os.write(1, f"done {body.__name__}\n".encode())
-
-
-sys.exit(rank_main() if sys.argv[1:] else main())
+if sys.argv[1:]:
+    python_ranks.rank_main(BODIES)
+else:
+    sys.exit(main())
