@@ -84,7 +84,8 @@ def empty_parts(world, torch):
         stream.reduce_scatter(part, other)
         stream.gather(other, part, root=1)
         stream.scatter(part, other, root=1)
-        stream.all_to_all(other[:, 4 * r // n:4 * (r + 1) // n], part, 1, 0)
+        columns = 4 * (r + 1) // n - 4 * r // n
+        stream.all_to_all(other[:, :columns], part, 1, 0)  # each begins at the same place
         stream.all_reduce(mine[:0], mine[:0])
         stream.sync()
         world.barrier()
