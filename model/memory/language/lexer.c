@@ -77,7 +77,7 @@ static bool skip_comment(lexer_t *lexer)
 static bool skip_blanks(lexer_t *lexer)
 {
 	for (;;) {
-		if (strncmp(lexer->at, "(*", 2) == 0) {
+		if (lexer->at[0] == '(' && lexer->at[1] == '*') {
 			if (!skip_comment(lexer))
 				return false;
 		} else if (isspace((unsigned char)*lexer->at)) {
@@ -166,7 +166,8 @@ bool lexer_next(lexer_t *lexer, token_t *token_out)
 			lexer->at++;
 	} else {
 		int length = 0;
-		for (int i = 0; marks[i] && length == 0; i++)
+		const bool two = lexer->at[1] != '\0' && strchr("\\/=>", lexer->at[1]);
+		for (int i = 0; two && marks[i] && length == 0; i++)
 			length = strncmp(lexer->at, marks[i], 2) == 0 ? 2 : 0;
 		if (length == 0 && !strchr("{}()[]|;:,=~+&*\"", c)) {
 			if (isprint(c))
