@@ -93,6 +93,13 @@ static bool is_name_char(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
+/** Whether a name that has begun goes on: x-1 is a name, as is x.y or x/y, but x/\y has a mark. */
+static bool name_goes_on(const char *at)
+{
+	return is_name_char(*at) ||
+	       ((*at == '-' || *at == '.' || *at == '/') && is_name_char(at[1]));
+}
+
 static int digit_of(char c)
 {
 	return isdigit((unsigned char)c)    ? c - '0'
@@ -145,6 +152,21 @@ static bool lex_number(lexer_t *lexer, token_t *token)
 	return true;
 }
 
+static bool refuse_byte(const lexer_t *lexer, const token_t *token, unsigned char c)
+{
+	if (c == '`')
+		return lexer_fail(lexer, token,
+				  "values in backquotes are not known: write a number");
+	if ((c == '$' || c == '.') && isalnum((unsigned char)lexer->at[1]))
+		return lexer_fail(lexer, token,
+				  "'%c' begins no name here: a register is called r0 or %%a, and a "
+				  "location x",
+				  c);
+	if (isprint(c))
+		return lexer_fail(lexer, token, "'%c' has no meaning in a litmus test", c);
+	return lexer_fail(lexer, token, "the byte 0x%02x has no meaning in a litmus test", c);
+}
+
 bool lexer_next(lexer_t *lexer, token_t *token_out)
 {
 	static const char *const marks[] = {"/\\", "\\/", "!=", "<>", "==", "=>", NULL};
@@ -161,21 +183,16 @@ bool lexer_next(lexer_t *lexer, token_t *token_out)
 			return false;
 	} else if (is_name_char((char)c) || (c == '%' && is_name_char(lexer->at[1]))) {
 		token.kind = TOKEN_NAME;
-		lexer->at += c == '%';
-		while (is_name_char(*lexer->at))
+		lexer->at++;
+		while (name_goes_on(lexer->at))
 			lexer->at++;
 	} else {
 		int length = 0;
 		const bool two = lexer->at[1] != '\0' && strchr("\\/=>", lexer->at[1]);
 		for (int i = 0; two && marks[i] && length == 0; i++)
 			length = strncmp(lexer->at, marks[i], 2) == 0 ? 2 : 0;
-		if (length == 0 && !strchr("{}()[]|;:,=~+&*\"", c)) {
-			if (isprint(c))
-				return lexer_fail(lexer, &token,
-						  "'%c' has no meaning in a litmus test", c);
-			return lexer_fail(lexer, &token,
-					  "the byte 0x%02x has no meaning in a litmus test", c);
-		}
+		if (length == 0 && !strchr("{}()[]|;:,=~+&*\"", c))
+			return refuse_byte(lexer, &token, c);
 		lexer->at += length ? length : 1;
 	}
 	token.length = (int)(lexer->at - token.text);

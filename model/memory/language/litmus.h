@@ -50,7 +50,7 @@
  *                                                                         its
  *                                                                         release
  *   f[order,scope]                              acq rel acqrel sc; behind it
- *     may stand two sets of labels, ({L},{M}), which the model does not look at
+ *     may stand two sets of labels, {L}{M}, which the model does not look at
  *   mov REG VALUE                               VALUE: operand, location or (F
  *     a b), F: add xor and or eq neq min max
  *   b[] REG LABEL, b[] LABEL, LABEL:            jumps where REG is not zero

@@ -31,6 +31,13 @@ bool parser_at(const parser_t *parser, const char *text)
 	return token_is(&parser->token, text);
 }
 
+token_t parser_after(const parser_t *parser)
+{
+	lexer_t ahead = parser->lexer;
+	token_t token = {.kind = TOKEN_END};
+	return lexer_next(&ahead, &token) ? token : (token_t){.kind = TOKEN_END};
+}
+
 bool parser_expect(parser_t *parser, const char *mark, const char *after)
 {
 	if (parser_at(parser, mark))
@@ -141,6 +148,7 @@ bool parser_location(parser_t *parser, int *index_out)
 {
 	litmus_test_t *test = parser->test;
 	const int array = parser_at_array(parser);
+	const token_t name = parser->token;
 	int unused, i = 0;
 
 	if (array >= 0)
@@ -162,11 +170,7 @@ bool parser_location(parser_t *parser, int *index_out)
 	*index_out = i;
 	if (!parser_take(parser))
 		return false;
-	return !parser_at(parser, "[") ||
-	       parser_fail(parser,
-			   "%s is no array: the initial state declares arrays, such as int "
-			   "x[2]",
-			   test->location[i]);
+	return parser_native_location(parser, &name);
 }
 
 bool parser_thread(parser_t *parser, int *thread_out)
@@ -192,6 +196,39 @@ bool parser_thread(parser_t *parser, int *thread_out)
 	return parser_take(parser);
 }
 
+/** "1:r0", which has its ':'. */
+static bool observed_register(parser_t *parser, litmus_observed_t *observed)
+{
+	const bool number = parser->token.kind == TOKEN_NUMBER || parser->token.text[0] == 'P';
+	int unused;
+
+	if (!number)
+		return parser_fail(parser,
+				   "expected a thread's number before ':', not '%.*s': memory tags "
+				   "are not known",
+				   parser->token.length, parser->token.text);
+	if (!parser_thread(parser, &observed->thread) || !parser_take(parser))
+		return false;
+	if (parser->token.kind == TOKEN_NAME && !parser_at_register(parser, &unused))
+		return parser_fail(parser,
+				   "expected a register, such as r0, not '%.*s'; labels have no "
+				   "values here",
+				   parser->token.length, parser->token.text);
+	return parser_register(parser, observed->thread, &observed->index);
+}
+
+static bool observed_location(parser_t *parser, litmus_observed_t *observed)
+{
+	int unused;
+
+	if (parser_at_register(parser, &unused))
+		return parser_fail(parser,
+				   "a register belongs to a thread, which stands before it, as in "
+				   "0:%.*s",
+				   parser->token.length, parser->token.text);
+	return parser_location(parser, &observed->index);
+}
+
 bool parser_observed(parser_t *parser, litmus_observed_t *observed_out)
 {
 	litmus_observed_t observed = {.thread = -1};
@@ -205,67 +242,96 @@ bool parser_observed(parser_t *parser, litmus_observed_t *observed_out)
 		token_t colon;
 		if (!lexer_next(&ahead, &colon))
 			return false;
-		if (token_is(&colon, ":")) {
-			if (!parser_thread(parser, &observed.thread) || !parser_take(parser) ||
-			    !parser_register(parser, observed.thread, &observed.index))
-				return false;
-		} else if (!parser_location(parser, &observed.index)) {
+		if (!(token_is(&colon, ":") ? observed_register(parser, &observed)
+					    : observed_location(parser, &observed)))
 			return false;
-		}
 	}
 	*observed_out = observed;
 	return true;
 }
 
-/** The lines between the name and '{': one sentence in quotes, and Key=value. */
-static bool read_info(parser_t *parser)
+/** "a sentence" on one line, behind its first quote. */
+static bool read_sentence(parser_t *parser)
+{
+	const lexer_t start = parser->lexer;
+	token_t line = lexer_rest_of_line(&parser->lexer);
+	const char *closing = line.text + line.length;
+
+	while (closing > line.text && *--closing != '"') {
+	}
+	if (line.length == 0 || *closing != '"')
+		return parser_fail(parser, "a sentence ends with '\"' on the line where it begins");
+	line.length = (int)(closing - line.text);
+	if (!token_copy(&line, parser->test->sentence, LITMUS_MAX_TEXT))
+		return parser_fail(parser, "a sentence has at most %d letters",
+				   LITMUS_MAX_TEXT - 1);
+	parser->lexer = start;
+	parser->lexer.at = closing + 1;
+	return parser_take(parser);
+}
+
+/** "Key=value". */
+static bool read_key(parser_t *parser)
 {
 	litmus_test_t *test = parser->test;
+	const token_t key = parser->token;
 
+	if (test->keys == LITMUS_MAX_KEYS)
+		return parser_fail(parser, "a test has at most %d lines of the form Key=value",
+				   LITMUS_MAX_KEYS);
+	if (!token_copy(&key, test->info[test->keys].key, LITMUS_MAX_NAME))
+		return parser_fail(parser, "a name has at most %d letters", LITMUS_MAX_NAME - 1);
+	const token_t mark = parser_after(parser);
+	if (!token_is(&mark, "="))
+		return parser_fail(parser, "this line is no Key=value, no sentence in quotes and "
+					   "not '{': make it a comment, (* ... *)");
+	if (!parser_take(parser))
+		return false;
+	const token_t value = lexer_rest_of_line(&parser->lexer);
+	if (!token_copy(&value, test->info[test->keys].value, LITMUS_MAX_TEXT))
+		return parser_fail(parser, "a value has at most %d letters", LITMUS_MAX_TEXT - 1);
+	test->keys++;
+	return parser_take(parser);
+}
+
+/** What stands between the name and '{': one sentence in quotes, and lines Key=value. */
+static bool read_info(parser_t *parser)
+{
 	while (!parser_at(parser, "{")) {
 		if (parser_at(parser, "\"")) {
-			token_t line = lexer_rest_of_line(&parser->lexer);
-			if (line.length == 0 || line.text[--line.length] != '"')
-				return parser_fail(
-					parser,
-					"a sentence ends with '\"' on the line where it begins");
-			if (!token_copy(&line, test->sentence, LITMUS_MAX_TEXT))
-				return parser_fail(parser, "a sentence has at most %d letters",
-						   LITMUS_MAX_TEXT - 1);
-		} else {
-			if (parser->token.kind != TOKEN_NAME)
-				return parser_fail(
-					parser,
-					"expected '{' and the initial state after the test's name");
-			if (test->keys == LITMUS_MAX_KEYS)
-				return parser_fail(
-					parser, "a test has at most %d lines of the form Key=value",
-					LITMUS_MAX_KEYS);
-			if (!token_copy(&parser->token, test->info[test->keys].key,
-					LITMUS_MAX_NAME))
-				return parser_fail(parser, "a name has at most %d letters",
-						   LITMUS_MAX_NAME - 1);
-			if (!parser_take(parser))
+			if (!read_sentence(parser) ||
+			    (parser_at(parser, ";") && !parser_take(parser)))
 				return false;
-			if (!parser_at(parser, "="))
-				return parser_fail(parser, "expected a line of the form Key=value, "
-							   "or '{' and the initial state");
-			token_t value = lexer_rest_of_line(&parser->lexer);
-			if (!token_copy(&value, test->info[test->keys].value, LITMUS_MAX_TEXT))
-				return parser_fail(parser, "a value has at most %d letters",
-						   LITMUS_MAX_TEXT - 1);
-			test->keys++;
+			continue;
 		}
-		if (!parser_take(parser))
+		if (parser->token.kind != TOKEN_NAME)
+			return parser_fail(
+				parser, "expected '{' and the initial state after the test's name");
+		if (!read_key(parser))
 			return false;
 	}
 	return parser_take(parser);
 }
 
+/** "--" stands for the name of the file, without its folder and what is behind its last dot. */
+static void name_by_source(parser_t *parser)
+{
+	const char *source = parser->lexer.source, *slash = strrchr(source, '/');
+	const char *name = slash ? slash + 1 : source, *dot = strrchr(name, '.');
+	const token_t file = {
+		.text = name,
+		.length = (int)(dot && dot > name ? (size_t)(dot - name) : strlen(name))};
+
+	if (file.length > 0)
+		(void)token_copy(&file, parser->test->name, LITMUS_MAX_NAME);
+}
+
+/** The name, and what stands behind it on its line that is no sentence: herd has a name for TeX. */
 static bool read_name(parser_t *parser)
 {
 	if (!parser_at(parser, "LISA"))
-		return parser_fail(parser, "a litmus test begins with 'LISA' and its name");
+		return parser_foreign_language(parser);
+	const lexer_t start = parser->lexer;
 	token_t name = lexer_rest_of_line(&parser->lexer);
 	for (int i = 0; i < name.length; i++) {
 		if (name.text[i] == ' ' || name.text[i] == '\t')
@@ -276,7 +342,16 @@ static bool read_name(parser_t *parser)
 	if (!token_copy(&name, parser->test->name, LITMUS_MAX_NAME))
 		return lexer_fail(&parser->lexer, &name, "a name has at most %d letters",
 				  LITMUS_MAX_NAME - 1);
-	return parser_take(parser);
+	if (token_is(&name, "--"))
+		name_by_source(parser);
+	parser->lexer = start;
+	parser->lexer.at = name.text + name.length;
+	do {
+		if (!parser_take(parser))
+			return false;
+	} while (parser->token.line == name.line && parser->token.kind != TOKEN_END &&
+		 !parser_at(parser, "\"") && !parser_at(parser, "{"));
+	return true;
 }
 
 static bool read_test(parser_t *parser)

@@ -48,6 +48,20 @@ bool parser_at_register(const parser_t *parser, int *number_out);
 bool parser_register(parser_t *parser, int thread, int *index_out);
 bool parser_location(parser_t *parser, int *index_out);
 
+/*
+ * What herd knows and a test here does not have (parser_foreign.c), by its name.
+ * The first two fail at the next token. A location is native unless what stands
+ * at the next token, behind its name, makes it another thing; so is a value,
+ * which the next token begins.
+ */
+bool parser_foreign_language(parser_t *parser);
+bool parser_foreign_instruction(parser_t *parser);
+bool parser_native_location(parser_t *parser, const token_t *name);
+bool parser_native_value(parser_t *parser);
+
+/** What another model's order or scope is called here, or null. */
+const char *parser_called_here(const token_t *word);
+
 /** A thread of the test, "1" or "P1". */
 bool parser_thread(parser_t *parser, int *thread_out);
 
@@ -56,6 +70,12 @@ bool parser_observed(parser_t *parser, litmus_observed_t *observed_out);
 
 /** The array that the next token names, or -1. */
 int parser_at_array(const parser_t *parser);
+
+/** The token behind the next one; TOKEN_END where none can be. */
+token_t parser_after(const parser_t *parser);
+
+/** A number, or a location for its address, with or without an ampersand. */
+bool parser_value(parser_t *parser, int64_t *number_out);
 
 /** A type behind what it is the type of; there may be none. */
 bool parser_type(parser_t *parser);

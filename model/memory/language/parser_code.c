@@ -9,8 +9,11 @@
 
 static const char *const order_names[] = {"na", "rlx", "acq", "rel", "acqrel", "sc", NULL};
 static const char *const scope_names[] = {"wi", "wave", "wg", "agent", "system", NULL};
-static const char *const function_names[] = {"",   "add", "xor", "and", "or",
-					     "eq", "neq", "min", "max", NULL};
+static const char *const function_names[] = {"",    "add", "xor", "and", "or", "eq",
+					     "neq", "min", "max", "ne",  NULL};
+
+static const char all_scopes[] = "wi, wave, wg, agent or system";
+static const char all_functions[] = "add, xor, and, or, eq, neq, min or max";
 
 #define BIT(order) (1u << LITMUS_##order)
 enum {
@@ -54,20 +57,29 @@ static int find(const token_t *token, const char *const *names)
 	return -1;
 }
 
-/** Finds the next token, which should be `what` ("a scope"), in `names` and takes it. */
-static bool read_word(parser_t *parser, const char *what, const char *const *names, int *index_out)
+/**
+ * Finds the next token, which should be `what` ("a scope"), in `names` and takes
+ * it. `all` tells them to who wrote another one.
+ */
+static bool read_word(parser_t *parser, const char *what, const char *all, const char *const *names,
+		      int *index_out)
 {
 	char word[32];
 	int index = find(&parser->token, names);
 
 	if (index < 0) {
+		const char *here = parser_called_here(&parser->token);
+		for (int i = 0; here && names[i]; i++)
+			if (strcmp(here, names[i]) == 0)
+				return parser_fail(parser, "'%.*s' is called '%s' here",
+						   parser->token.length, parser->token.text, here);
 		const char *near = token_copy(&parser->token, word, sizeof word)
 					   ? tsr_nearest_name(word, names)
 					   : NULL;
 		if (near)
 			return parser_fail(parser, "'%s' is not %s; did you mean '%s'?", word, what,
 					   near);
-		return parser_fail(parser, "expected %s, such as %s, not '%.*s'", what, names[1],
+		return parser_fail(parser, "expected %s (%s), not '%.*s'", what, all,
 				   parser->token.length, parser->token.text);
 	}
 	*index_out = index;
@@ -82,7 +94,7 @@ static bool read_order(parser_t *parser, const char *whose, const char *orders, 
 	if (order >= 0 && !(allowed & 1u << order))
 		return parser_fail(parser, "%s cannot be %s: its order is %s", whose,
 				   order_names[order], orders);
-	if (!read_word(parser, "an order", order_names, &order))
+	if (!read_word(parser, "an order", orders, order_names, &order))
 		return false;
 	*order_out = (litmus_order_t)order;
 	return true;
@@ -115,7 +127,10 @@ static bool read_annotation(parser_t *parser, litmus_instruction_t *in)
 		return !brackets || parser_take(parser);
 	}
 	if (!forms[in->op].allowed)
-		return parser_fail(parser, "%s has no order and no scope", called);
+		return parser_fail(parser,
+				   "%s has no order and no scope: compare first, as in mov r9 (eq "
+				   "r1 0), and branch by b[] r9 L",
+				   called);
 	if (!read_order(parser, called, orders, forms[in->op].allowed, &in->order))
 		return false;
 	in->failure = without_release(in->order);
@@ -129,7 +144,7 @@ static bool read_annotation(parser_t *parser, litmus_instruction_t *in)
 		    !parser_expect(parser, ",", "the order"))
 			return false;
 	}
-	if (!read_word(parser, "a scope", scope_names, &scope))
+	if (!read_word(parser, "a scope", all_scopes, scope_names, &scope))
 		return false;
 	in->scope = (litmus_scope_t)scope;
 	return parser_expect(parser, "]", "the scope");
@@ -171,9 +186,10 @@ static bool read_value(parser_t *parser, int thread, unsigned kinds, litmus_valu
 	value_out->b.reg = -1;
 	if (!parser_at(parser, "("))
 		return read_operand(parser, thread, kinds, &value_out->a);
-	if (!parser_take(parser) || !read_word(parser, "a function", function_names, &function))
+	if (!parser_take(parser) ||
+	    !read_word(parser, "a function", all_functions, function_names, &function))
 		return false;
-	value_out->function = (litmus_function_t)function;
+	value_out->function = function > LITMUS_MAX ? LITMUS_NEQ : (litmus_function_t)function;
 	return read_operand(parser, thread, kinds, &value_out->a) &&
 	       read_operand(parser, thread, kinds, &value_out->b) &&
 	       parser_expect(parser, ")", "two operands");
@@ -210,33 +226,54 @@ static bool read_branch(parser_t *parser, int thread, litmus_instruction_t *in)
 	return parser_take(parser);
 }
 
-/** "{L,M}" behind a fence: labels. */
-static bool read_labels(parser_t *parser)
+/** "{L,M}" behind a fence: labels, or none. */
+static bool read_labels(parser_t *parser, const char *after)
 {
-	if (!parser_expect(parser, "{", "a fence's '(' or ','"))
+	if (!parser_expect(parser, "{", after))
 		return false;
-	do {
+	while (!parser_at(parser, "}")) {
 		if (parser->token.kind != TOKEN_NAME)
 			return parser_fail(parser, "expected a label, not '%.*s'",
 					   parser->token.length, parser->token.text);
 		if (!parser_take(parser))
 			return false;
-	} while (parser_at(parser, ",") ? parser_take(parser) : false);
+		if (!parser_at(parser, "}") && !parser_expect(parser, ",", "a label"))
+			return false;
+	}
 	return parser_expect(parser, "}", "a set of labels");
 }
 
 /**
- * "({L},{M})", which may be left out: a model may say that a fence orders these
- * accesses alone. Ours does not ask, so that it orders all, as herd does with a
- * model that does not.
+ * "{L}{M}", or "({L},{M})" of an older herd, which may be left out: a model may
+ * say that a fence orders these accesses alone. Ours does not ask, so that it
+ * orders all, as herd does with a model that does not.
  */
 static bool read_fence_sets(parser_t *parser)
 {
+	if (parser_at(parser, "{"))
+		return read_labels(parser, "a fence") && read_labels(parser, "a set of labels");
 	if (!parser_at(parser, "("))
 		return true;
-	return parser_take(parser) && read_labels(parser) &&
-	       parser_expect(parser, ",", "a set of labels") && read_labels(parser) &&
+	return parser_take(parser) && read_labels(parser, "a fence's '('") &&
+	       parser_expect(parser, ",", "a set of labels") &&
+	       read_labels(parser, "a fence's ','") &&
 	       parser_expect(parser, ")", "two sets of labels");
+}
+
+/** What a store writes. */
+static bool read_stored(parser_t *parser, int t, litmus_instruction_t *in)
+{
+	int number;
+	const bool simple =
+		parser->token.kind == TOKEN_NUMBER || parser_at_register(parser, &number);
+
+	if (!simple &&
+	    (parser->token.kind == TOKEN_NAME || parser_at(parser, "(") || parser_at(parser, "&")))
+		return parser_fail(parser,
+				   "a store writes a number or a register, not '%.*s': mov what it "
+				   "shall write into a register first",
+				   parser->token.length, parser->token.text);
+	return read_operand(parser, t, NUMBERS, &in->value.a);
 }
 
 /** What follows the word and its brackets. */
@@ -248,8 +285,7 @@ static bool read_operands(parser_t *parser, int t, litmus_instruction_t *in)
 		       read_address(parser, t, &in->address);
 	case LITMUS_STORE:
 		in->value.b.reg = -1;
-		return read_address(parser, t, &in->address) &&
-		       read_operand(parser, t, NUMBERS, &in->value.a);
+		return read_address(parser, t, &in->address) && read_stored(parser, t, in);
 	case LITMUS_RMW:
 		return parser_register(parser, t, &in->reg) &&
 		       read_value(parser, t, NUMBERS | LOCATIONS, &in->value) &&
@@ -281,9 +317,7 @@ static bool read_instruction(parser_t *parser, int thread)
 	while (op < FORMS && !parser_at(parser, forms[op].word))
 		op++;
 	if (op == FORMS)
-		return parser_fail(parser,
-				   "expected an instruction (r w rmw cas f mov b), not '%.*s'",
-				   parser->token.length, parser->token.text);
+		return parser_foreign_instruction(parser);
 	if (t->count == LITMUS_MAX_INSTRUCTIONS)
 		return parser_fail(parser, "a thread may have at most %d instructions",
 				   LITMUS_MAX_INSTRUCTIONS);
@@ -309,6 +343,9 @@ static bool at_label(const parser_t *parser)
 static bool read_cell(parser_t *parser, int thread)
 {
 	while (at_label(parser)) {
+		if (parser_at(parser, "codevar"))
+			return parser_fail(parser, "code that is filled in later is not known: "
+						   "write the instruction for 'codevar'");
 		for (int i = 0; i < parser->label_count[thread]; i++) {
 			const token_t *name = &parser->labels[thread][i].name;
 			if (name->length == parser->token.length &&
@@ -329,27 +366,54 @@ static bool read_cell(parser_t *parser, int thread)
 	return parser_at(parser, "|") || parser_at(parser, ";") || read_instruction(parser, thread);
 }
 
+/** "P0". */
+static bool read_thread_name(parser_t *parser, int *thread_out)
+{
+	const token_t *token = &parser->token;
+	const bool named = token->kind == TOKEN_NAME && token->length >= 2 &&
+			   token->text[0] == 'P' && token->text[1] >= '0' && token->text[1] <= '9';
+	const int thread = named ? token->text[1] - '0' : 0;
+
+	if (named && token->text[token->length - 2] == '.' && token->text[token->length - 1] == 'F')
+		return parser_fail(parser,
+				   "handlers of faults are not known: leave out '%.*s' and its "
+				   "column",
+				   token->length, token->text);
+	for (int i = 2; named && i < token->length; i++)
+		if (token->text[i] < '0' || token->text[i] > '9')
+			return parser_fail(parser,
+					   "expected a thread's name, such as P0, not '%.*s'",
+					   token->length, token->text);
+	if (!named)
+		return parser_fail(parser, "expected a thread's name, such as P0, not '%.*s'",
+				   token->length, token->text);
+	if (token->length > 2 || thread >= LITMUS_MAX_THREADS)
+		return parser_fail(parser, "a test may have at most %d threads, P0 to P%d",
+				   LITMUS_MAX_THREADS, LITMUS_MAX_THREADS - 1);
+	*thread_out = thread;
+	return true;
+}
+
 /** "P0 | P1 ;": which thread each column is. */
 static bool read_thread_names(parser_t *parser, int *columns)
 {
 	unsigned seen = 0;
-	int count = 0;
+	int count = 0, thread = 0;
 
+	if (parser_at(parser, ";") && !parser_take(parser))
+		return false;
 	do {
-		const token_t *token = &parser->token;
-		if (token->kind != TOKEN_NAME || token->length != 2 || token->text[0] != 'P' ||
-		    token->text[1] < '0' || token->text[1] > '9')
-			return parser_fail(parser,
-					   "expected a thread's name, such as P0, not '%.*s'",
-					   token->length, token->text);
-		int thread = token->text[1] - '0';
-		if (count == LITMUS_MAX_THREADS || thread >= LITMUS_MAX_THREADS)
-			return parser_fail(parser, "a test may have at most %d threads",
-					   LITMUS_MAX_THREADS);
+		if (!read_thread_name(parser, &thread))
+			return false;
 		if (seen & 1u << thread)
 			return parser_fail(parser, "there are two columns P%d", thread);
 		seen |= 1u << thread;
 		columns[count++] = thread;
+		const token_t after = parser_after(parser);
+		if (token_is(&after, ":"))
+			return lexer_fail(&parser->lexer, &after,
+					  "words about a thread are not known: the tree behind "
+					  "'scopes:' alone places it");
 		if (!parser_take(parser))
 			return false;
 	} while (parser_at(parser, "|") ? parser_take(parser) : false);
@@ -395,8 +459,9 @@ static bool find_targets(parser_t *parser, int thread)
 /** Whether the table ends here. */
 static bool at_tail(const parser_t *parser)
 {
-	static const char *const words[] = {"scopes", "locations", "filter", "exists",
-					    "forall", "~",         NULL};
+	static const char *const words[] = {"scopes", "levels",   "regions",  "locations",
+					    "filter", "exists",   "forall",   "~",
+					    "final",  "observed", "Observed", NULL};
 	return parser->token.kind == TOKEN_END || find(&parser->token, words) >= 0;
 }
 
@@ -442,7 +507,7 @@ static bool read_scope(parser_t *parser, int above, const int *instances, int *c
 	if (!parser_expect(parser, "(", "a scope"))
 		return false;
 	token_t name = parser->token;
-	if (!read_word(parser, "a scope", scope_names, &level))
+	if (!read_word(parser, "a scope", all_scopes, scope_names, &level))
 		return false;
 	if (level >= above)
 		return lexer_fail(&parser->lexer, &name, "%s cannot stand inside %s",
@@ -470,20 +535,42 @@ static bool read_scope(parser_t *parser, int above, const int *instances, int *c
 	return parser_take(parser);
 }
 
+/** "levels:" and "regions:", which herd has beside the tree. */
+static bool refuse_other_trees(parser_t *parser)
+{
+	if (!parser_at(parser, "levels") && !parser_at(parser, "regions"))
+		return true;
+	return parser_fail(parser,
+			   "'%.*s:' is not known: the tree behind 'scopes:' alone places threads, "
+			   "so leave it out",
+			   parser->token.length, parser->token.text);
+}
+
+/** Whether another tree begins here, and not a question in parentheses. */
+static bool at_tree(const parser_t *parser)
+{
+	const token_t word = parser_at(parser, "(") ? parser_after(parser) : parser->token;
+	return parser_at(parser, "(") && find(&word, scope_names) >= 0;
+}
+
 bool parser_scopes(parser_t *parser)
 {
 	static const int nowhere[LITMUS_SCOPES];
 	int counter = 0;
 	token_t tree;
 
+	if (!refuse_other_trees(parser))
+		return false;
 	if (!parser_at(parser, "scopes"))
 		return parser_fail(parser, "the test does not place its threads: 'scopes: (system "
 					   "(agent (wg (wave (wi 0)) ...)))' is missing");
 	if (!parser_take(parser) || !parser_expect(parser, ":", "scopes"))
 		return false;
 	tree = parser->token;
-	if (!read_scope(parser, LITMUS_SCOPES, nowhere, &counter))
+	if (!read_scope(parser, LITMUS_SCOPES, nowhere, &counter) || !refuse_other_trees(parser))
 		return false;
+	if (at_tree(parser))
+		return parser_fail(parser, "there is one tree: put all of it into (system ...)");
 	for (int i = 0; i < parser->test->threads; i++) {
 		if (!parser->test->thread[i].instance[LITMUS_SYSTEM])
 			return lexer_fail(&parser->lexer, &tree,

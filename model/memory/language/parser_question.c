@@ -39,11 +39,66 @@ static bool negate(parser_t *parser, int *index)
 	return add_term(parser, (litmus_term_t){.connective = LITMUS_NOT, .left = *index}, index);
 }
 
-/** "1:r0=1", "x!=2", "[x]=[y]", "0:r0=1:r0", "1:r0=x" (an address). */
+/** The array that stands here without an element's number, or -1. */
+static int at_whole_array(const parser_t *parser)
+{
+	const int array = parser_at_array(parser);
+	const token_t after = array >= 0 ? parser_after(parser) : parser->token;
+	return token_is(&after, "[") ? -1 : array;
+}
+
+/** "{1,2}" behind an array and '=': all its elements are these. */
+static bool compare_array(parser_t *parser, int array, int *index_out)
+{
+	if (array < 0)
+		return parser_fail(parser, "values in braces are those of an array, which the "
+					   "initial state declares, such as int x[2]");
+	for (int i = 0; i < parser->array[array].count; i++) {
+		const litmus_observed_t element = {.thread = -1,
+						   .index = parser->array[array].first + i};
+		litmus_term_t is = {.connective = LITMUS_IS};
+		litmus_term_t both = {.connective = LITMUS_BOTH, .left = *index_out};
+		if (!(i == 0 ? parser_take(parser) : parser_expect(parser, ",", "an element")) ||
+		    !observe(parser, element, &is.left) || !parser_value(parser, &is.number) ||
+		    !add_term(parser, is, index_out))
+			return false;
+		both.right = *index_out;
+		if (i > 0 && !add_term(parser, both, index_out))
+			return false;
+	}
+	return parser_expect(parser, "}", "as many values as the array has elements");
+}
+
+/** What stands behind '=': a number, an address, or what a register or a location holds. */
+static bool read_right(parser_t *parser, litmus_term_t *term)
+{
+	const token_t value = parser->token, after = parser_after(parser);
+	const bool address = parser_at(parser, "&"), star = parser_at(parser, "*");
+	const bool held = star || parser_at(parser, "[");
+	litmus_observed_t right;
+
+	if (value.kind == TOKEN_NUMBER && !token_is(&after, ":")) {
+		term->number = value.number;
+		return parser_take(parser);
+	}
+	if (!parser_native_value(parser))
+		return false;
+	if (((address || star) && !parser_take(parser)) || !parser_observed(parser, &right))
+		return false;
+	if (right.thread < 0 && !held) {
+		term->number = LITMUS_ADDRESS(right.index);
+		return true;
+	}
+	term->connective = LITMUS_SAME;
+	return observe(parser, right, &term->right);
+}
+
+/** "1:r0=1", "x!=2", "[x]=[y]", "0:r0=1:r0", "0:r0=*x", "1:r0=x" (an address), "a={1,2}". */
 static bool read_comparison(parser_t *parser, int *index_out)
 {
 	litmus_term_t term = {.connective = LITMUS_IS};
-	litmus_observed_t left, right;
+	const int array = at_whole_array(parser);
+	litmus_observed_t left;
 
 	if (!parser_observed(parser, &left) || !observe(parser, left, &term.left))
 		return false;
@@ -52,33 +107,9 @@ static bool read_comparison(parser_t *parser, int *index_out)
 		return parser_expect(parser, "=", "a register or location");
 	if (!parser_take(parser))
 		return false;
-	bool brackets = parser_at(parser, "[");
-	const bool address = parser_at(parser, "&");
-	if (parser_at(parser, "{"))
-		return parser_fail(parser, "arrays are not compared as a whole: compare their "
-					   "elements, such as a[0]=1");
-	if (address && !parser_take(parser))
-		return false;
-	lexer_t ahead = parser->lexer;
-	token_t after;
-	if (!lexer_next(&ahead, &after))
-		return false;
-	if (parser->token.kind == TOKEN_NUMBER && !address && !token_is(&after, ":")) {
-		term.number = parser->token.number;
-		if (!parser_take(parser))
-			return false;
-	} else {
-		if (!parser_observed(parser, &right))
-			return false;
-		if (right.thread < 0 && !brackets) {
-			term.number = LITMUS_ADDRESS(right.index);
-		} else {
-			term.connective = LITMUS_SAME;
-			if (!observe(parser, right, &term.right))
-				return false;
-		}
-	}
-	if (!add_term(parser, term, index_out))
+	if (!(parser_at(parser, "{")
+		      ? compare_array(parser, array, index_out)
+		      : read_right(parser, &term) && add_term(parser, term, index_out)))
 		return false;
 	return !differs || negate(parser, index_out);
 }
@@ -103,9 +134,6 @@ static bool read_factor(parser_t *parser, int depth, int *index_out)
 		return parser_take(parser) &&
 		       add_term(parser, (litmus_term_t){.connective = LITMUS_TRUE}, index_out) &&
 		       (!not_true || negate(parser, index_out));
-	if (parser_at(parser, "fault"))
-		return parser_fail(parser, "faults are not known: a test shows registers and "
-					   "locations");
 	return read_comparison(parser, index_out);
 }
 
@@ -153,6 +181,7 @@ static bool read_either(parser_t *parser, int depth, int *index_out)
 	return read_joined(parser, depth, LITMUS_EITHER, index_out);
 }
 
+/** "exists" and the like; "final", or nothing before a parenthesis, is what exists was once. */
 static bool read_quantifier(parser_t *parser)
 {
 	litmus_test_t *test = parser->test;
@@ -162,9 +191,14 @@ static bool read_quantifier(parser_t *parser)
 		test->quantifier = LITMUS_NOT_EXISTS;
 		return parser_take(parser) && parser_expect(parser, "exists", "'~'");
 	}
+	if (parser_at(parser, "("))
+		return true;
+	if (parser_at(parser, "observed") || parser_at(parser, "Observed"))
+		return parser_fail(parser,
+				   "lists of what was observed are not known: ask 'exists (...)'");
 	if (parser_at(parser, "forall"))
 		test->quantifier = LITMUS_FORALL;
-	else if (!parser_at(parser, "exists"))
+	else if (!parser_at(parser, "exists") && !parser_at(parser, "final"))
 		return parser_fail(parser, "the test asks nothing: 'exists (...)', '~exists (...)' "
 					   "or 'forall (...)' is missing");
 	return parser_take(parser);
@@ -181,6 +215,11 @@ static bool read_locations(parser_t *parser)
 		if (!parser_observed(parser, &what) || !observe(parser, what, &unused) ||
 		    !parser_type(parser))
 			return false;
+		if (parser->token.kind == TOKEN_NAME)
+			return parser_fail(parser,
+					   "'%.*s' is no type that is known; what is shown is "
+					   "parted by ';'",
+					   parser->token.length, parser->token.text);
 		if (!parser_at(parser, "]") &&
 		    !parser_expect(parser, ";", "a register or location"))
 			return false;
@@ -235,6 +274,9 @@ bool parser_question(parser_t *parser)
 		return false;
 	if (parser_at(parser, ";") && !parser_take(parser))
 		return false;
+	if (parser_at(parser, "with"))
+		return parser_fail(parser, "answers behind 'with' are not known: write "
+					   "Expect=Never, Sometimes or Always before '{'");
 	if (parser->token.kind != TOKEN_END)
 		return parser_fail(parser, "nothing may follow the question, but '%.*s' does",
 				   parser->token.length, parser->token.text);

@@ -20,17 +20,10 @@ static const struct {
 };
 enum { TYPES = sizeof types / sizeof *types };
 
-static token_t token_after(const parser_t *parser)
-{
-	lexer_t ahead = parser->lexer;
-	token_t token = {.kind = TOKEN_END};
-	return lexer_next(&ahead, &token) ? token : (token_t){.kind = TOKEN_END};
-}
-
 /** Whether a type stands here: a name and, behind it, what it is the type of. */
 static bool at_type(const parser_t *parser)
 {
-	const token_t after = token_after(parser);
+	const token_t after = parser_after(parser);
 	lexer_t ahead = parser->lexer;
 	token_t token;
 
@@ -64,7 +57,7 @@ static bool read_type(parser_t *parser)
 		return parser_take(parser);
 	if (!at_type(parser))
 		return true;
-	const token_t after = token_after(parser);
+	const token_t after = parser_after(parser);
 	while (type < TYPES && !parser_at(parser, types[type].name))
 		type++;
 	if (type == TYPES && !token_is(&after, "*"))
@@ -77,13 +70,19 @@ static bool read_type(parser_t *parser)
 	return parser_take(parser) && (!parser_at(parser, "*") || parser_take(parser));
 }
 
-/** A number, or a location for its address, with or without an ampersand. */
-static bool read_value(parser_t *parser, int64_t *number_out)
+bool parser_value(parser_t *parser, int64_t *number_out)
 {
+	const token_t value = parser->token, after = parser_after(parser);
 	int location;
 
-	if (parser->token.kind == TOKEN_NUMBER) {
-		*number_out = parser->token.number;
+	if (!parser_native_value(parser))
+		return false;
+	if (token_is(&after, ":"))
+		return parser_fail(
+			parser, "a value with ':', such as a label, a tag or a capability, is not "
+				"known: write a number, or a location for its address");
+	if (value.kind == TOKEN_NUMBER) {
+		*number_out = value.number;
 		return parser_take(parser);
 	}
 	if (parser_at(parser, "&") && !parser_take(parser))
@@ -94,10 +93,19 @@ static bool read_value(parser_t *parser, int64_t *number_out)
 	return true;
 }
 
+/** A value, or "ATOMIC_INIT(1)". */
+static bool read_value(parser_t *parser, int64_t *number_out)
+{
+	if (!parser_at(parser, "ATOMIC_INIT"))
+		return parser_value(parser, number_out);
+	return parser_take(parser) && parser_expect(parser, "(", "ATOMIC_INIT") &&
+	       parser_value(parser, number_out) && parser_expect(parser, ")", "a value");
+}
+
 /** Whether "NAME[NUMBER]" stands here, and no array has the name. */
 static bool at_new_array(const parser_t *parser)
 {
-	const token_t after = token_after(parser);
+	const token_t after = parser_after(parser);
 	int unused;
 
 	return parser->token.kind == TOKEN_NAME && !parser_at_register(parser, &unused) &&
@@ -144,11 +152,18 @@ static bool read_array(parser_t *parser)
 		return false;
 	if (!parser_at(parser, "="))
 		return true;
-	if (!parser_take(parser) || !parser_expect(parser, "{", "an array's '='"))
+	if (!parser_take(parser))
+		return false;
+	if (!parser_at(parser, "{"))
+		return parser_fail(parser,
+				   "the values of an array stand in braces, as in int x[2]={1,2}, "
+				   "not '%.*s'",
+				   parser->token.length, parser->token.text);
+	if (!parser_take(parser))
 		return false;
 	for (int i = 0; i < parser->array[array].count; i++) {
 		if ((i > 0 && !parser_expect(parser, ",", "an element")) ||
-		    !read_value(parser, &parser->test->initial[first + i]))
+		    !parser_value(parser, &parser->test->initial[first + i]))
 			return false;
 	}
 	return parser_expect(parser, "}", "as many values as the array has elements");

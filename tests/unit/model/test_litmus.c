@@ -175,15 +175,18 @@ static const struct {
 	{" rmw[] r0 1 x | ;\n", TREE "exists x=1",
 	 "4:6: a read-modify-write needs an order and a scope, such as rmw[rlx,system]"},
 	{" r[acq] r0 x | ;\n", TREE "exists x=1", "4:7: expected ',' after the order, not ']'"},
-	{" b[rlx,wg] L | ;\n", TREE "exists x=1", "4:4: a branch has no order and no scope"},
+	{" b[rlx,wg] L | ;\n", TREE "exists x=1",
+	 "4:4: a branch has no order and no scope: compare first, as in mov r9 (eq r1 0), and "
+	 "branch by b[] r9 L"},
 	{" r[rlx,wg] x r0 | ;\n", TREE "exists x=1",
 	 "4:12: expected a register, such as r0, not 'x'"},
 	{" r[rlx,wg] r0 5 | ;\n", TREE "exists x=1",
 	 "4:15: expected a register or a location, not '5'"},
 	{" w[rlx,wg] x y | ;\n", TREE "exists x=1",
-	 "4:14: expected a register or a number, not 'y'"},
+	 "4:14: a store writes a number or a register, not 'y': mov what it shall write into a "
+	 "register first"},
 	{" mov r0 (sub r1 1) | ;\n", TREE "exists x=1",
-	 "4:10: expected a function, such as add, not 'sub'"},
+	 "4:10: expected a function (add, xor, and, or, eq, neq, min or max), not 'sub'"},
 	{" mov r0 (add r1) | ;\n", TREE "exists x=1",
 	 "4:16: expected a register or a location or a number, not ')'"},
 	{" ld r0 x | ;\n", TREE "exists x=1",
@@ -221,8 +224,9 @@ static const struct {
 	{"", "scopes: (system 0 1 0)\nexists x=1", "4:21: thread 0 is placed twice"},
 	{"", "scopes: (system 0 1 2)\nexists x=1", "4:21: there is no thread 2; the last is 1"},
 	{"", "scopes: (wg (agent 0) 1)\nexists x=1", "4:14: agent cannot stand inside wg"},
-	{"", "scopes: (system (gpu 0) 1)\nexists x=1",
-	 "4:18: expected a scope, such as wave, not 'gpu'"},
+	{"", "scopes: (system (gpu 0) 1)\nexists x=1", "4:18: 'gpu' is called 'agent' here"},
+	{"", "scopes: (system (node 0) 1)\nexists x=1",
+	 "4:18: expected a scope (wi, wave, wg, agent or system), not 'node'"},
 	{"", "scopes: (system (wg x) 1)\nexists x=1", "4:21: expected a thread's number, not 'x'"},
 	{"", "scopes: (system 0 (wg P7))\nexists x=1", "4:23: there is no thread 7; the last is 1"},
 	{"", TREE,
@@ -234,7 +238,9 @@ static const struct {
 	{"", TREE "exists 2:r0=1", "5:8: there is no thread 2; the last is 1"},
 	{"", TREE "exists x=1 y=1", "5:12: nothing may follow the question, but 'y' does"},
 	{"", TREE "locations [x y]\nexists x=1",
-	 "5:14: expected ';' after a register or location, not 'y'"},
+	 "5:14: 'y' is no type that is known; what is shown is parted by ';'"},
+	{"", TREE "locations [x 1]\nexists x=1",
+	 "5:14: expected ';' after a register or location, not '1'"},
 };
 
 Test(litmus, a_malformed_test_is_refused_where_it_is)
@@ -257,12 +263,13 @@ Test(litmus, a_malformed_frame_is_refused_where_it_is)
 {
 	static const char *const frames[][2] = {
 		{"", "1:1: a litmus test begins with 'LISA' and its name"},
-		{"C MP\n{ }", "1:1: a litmus test begins with 'LISA' and its name"},
+		{"lisa MP\n{ }", "1:1: a litmus test begins with 'LISA' and its name"},
 		{"LISA \n{ }", "1:6: the test has no name after 'LISA'"},
 		{"LISA T\n\"no end\n{ }",
 		 "2:1: a sentence ends with '\"' on the line where it begins"},
 		{"LISA T\nKey\n{ }",
-		 "3:1: expected a line of the form Key=value, or '{' and the initial state"},
+		 "2:1: this line is no Key=value, no sentence in quotes and not '{': make it a "
+		 "comment, (* ... *)"},
 		{"LISA T\n{ x=1 y=2 }", "2:7: expected ';' after an initial value, not 'y'"},
 		{"LISA T\n{ 9:r0=1 }", "2:3: there is no thread 9; the last is 7"},
 		{"LISA T\n{ 1:r0=1 }\n P0 ;",
@@ -270,7 +277,7 @@ Test(litmus, a_malformed_frame_is_refused_where_it_is)
 		{"LISA T\n{ }\n P0 | P2 ;",
 		 "3:10: the threads of these 2 columns must be P0 to P1"},
 		{"LISA T\n{ }\n P0 | P0 ;", "3:7: there are two columns P0"},
-		{"LISA T\n{ }\n P0 | P8 ;", "3:7: a test may have at most 8 threads"},
+		{"LISA T\n{ }\n P0 | P8 ;", "3:7: a test may have at most 8 threads, P0 to P7"},
 		{"LISA T\n{ }\n x ;", "3:2: expected a thread's name, such as P0, not 'x'"},
 	};
 	litmus_test_t test;

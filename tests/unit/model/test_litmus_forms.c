@@ -198,13 +198,15 @@ static const struct {
 	 "4:17: how far apart the elements of an array are is not known: name one, such as a[1]"},
 	{{"", " w[rlx,system] x[1] 1 | ;\n", "exists true"},
 	 "4:17: x is no array: the initial state declares arrays, such as int x[2]"},
-	{{"int a[2]", "", "exists a={1,2}"},
-	 "5:10: arrays are not compared as a whole: compare their elements, such as a[0]=1"},
+	{{"", "", "exists a={1,2}"},
+	 "5:10: values in braces are those of an array, which the initial state declares, such as "
+	 "int x[2]"},
+	{{"int a[2]", "", "exists a={1}"}, "5:10: expected ',' after an element, not '}'"},
 	{{"", "", "exists fault(P0)"},
 	 "5:8: faults are not known: a test shows registers and locations"},
 	{{"", " f[rel,system] ({L}) | ;\n", "exists true"},
 	 "4:20: expected ',' after a set of labels, not ')'"},
-	{{"", " f[rel,system] ({},{L}) | ;\n", "exists true"}, "4:18: expected a label, not '}'"},
+	{{"", " f[rel,system] ({1},{L}) | ;\n", "exists true"}, "4:18: expected a label, not '1'"},
 };
 
 Test(litmus_forms, that_are_not_known_are_refused_by_what_they_are)
