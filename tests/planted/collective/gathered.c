@@ -5,10 +5,13 @@
  * of others.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
+
+enum { EARLY, LATE, KINDS };
+static const char *const kinds[KINDS] = {"early", "late"};
 
 typedef struct gather_args {
 	TSR_HEAP uint64_t *numbers, *mine;
@@ -32,7 +35,8 @@ TSR_MAIN(world, argc, argv)
 	const uint64_t next = 7;
 	TSR_HEAP void *numbers, *mine, *state;
 	tsr_stream_t *stream;
-	if (argc != 2 || (strcmp(argv[1], "early") != 0 && strcmp(argv[1], "late") != 0)) {
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
+	if (kind == KINDS) {
 		fprintf(stderr, "usage: gathered early|late\n");
 		return 2;
 	}
@@ -44,7 +48,7 @@ TSR_MAIN(world, argc, argv)
 	const gather_args_t args = {(TSR_HEAP uint64_t *)numbers, (TSR_HEAP uint64_t *)mine,
 				    (TSR_HEAP tsr_all_gather_state_t *)state};
 	TSR_TRY(tsr_launch(stream, &gather_numbers, 1, &args));
-	if (strcmp(argv[1], "late") == 0)
+	if (kind == LATE)
 		TSR_TRY(tsr_stream_sync(stream));
 	TSR_TRY(tsr_memcpy_to_heap(world, mine, &next, sizeof next));
 	TSR_TRY(tsr_stream_sync(stream));

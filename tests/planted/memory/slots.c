@@ -4,10 +4,13 @@
  * (part), or all of it (whole), of which nobody has written the end.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
+
+enum { PART, WHOLE, KINDS };
+static const char *const kinds[KINDS] = {"part", "whole"};
 
 enum { WORDS = 24, FILLED = 9 };
 
@@ -46,12 +49,12 @@ static tsr_status_t zeroed(tsr_world_t *world, size_t bytes, const char *name,
 
 TSR_MAIN(world, argc, argv)
 {
-	const int whole = argc == 2 && strcmp(argv[1], "whole") == 0;
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
 	uint64_t kept[WORDS];
 	slots_args_t args = {NULL, NULL, NULL};
 	TSR_HEAP void *box;
 	tsr_stream_t *stream;
-	if (argc != 2 || (!whole && strcmp(argv[1], "part") != 0) || tsr_world_size(world) < 2) {
+	if (kind == KINDS || tsr_world_size(world) < 2) {
 		fprintf(stderr, "slots: say part or whole, and start at least 2 ranks\n");
 		return 2;
 	}
@@ -65,7 +68,7 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_stream_sync(stream));
 	if (tsr_world_rank(world) == 1)
 		TSR_TRY(tsr_memcpy_from_heap(world, kept, args.box->kept,
-					     (whole ? WORDS : FILLED) * sizeof(uint64_t)));
+					     (kind == WHOLE ? WORDS : FILLED) * sizeof(uint64_t)));
 	TSR_TRY(tsr_barrier(world));
 	return tsr_stream_destroy(stream) == TSR_OK ? 0 : tsr_fail(world);
 }

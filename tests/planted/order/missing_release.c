@@ -5,26 +5,29 @@
  * to report it.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
+
+enum { RIGHT, PLANTED, KINDS };
+static const char *const kinds[KINDS] = {"right", "planted"};
 
 enum { COUNT = 1000, ROUNDS = 20 };
 
-typedef struct planted_args {
+typedef struct message_args {
 	TSR_HEAP int32_t *from, *inbox, *copy; /* COUNT elements each */
 	TSR_HEAP uint64_t *flag;
 	uint64_t epoch;
 	int32_t planted;
 	int32_t reserved;
-} planted_args_t;
+} message_args_t;
 
 /**
  * Rank 0 sends to rank 1, which copies what it got. Partner of the signal: the
  * wait. Litmus: MP.rel.acq.diffGPU-ss.
  */
-TSR_KERNEL(send_and_copy, planted_args_t, a)
+TSR_KERNEL(send_and_copy, message_args_t, a)
 {
 	if (tsr_rank(block) == 0) {
 		tsr_put(block, a->inbox, a->from, COUNT * sizeof(int32_t), 1);
@@ -44,19 +47,23 @@ TSR_MAIN(world, argc, argv)
 	int64_t shape[1] = {COUNT}, one[1] = {1};
 	tsr_tensor_t from, inbox, copy, flag;
 	tsr_stream_t *stream;
-	int planted = argc > 1 && strcmp(argv[1], "planted") == 0;
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
+	if (kind == KINDS) {
+		fprintf(stderr, "usage: missing_release right|planted\n");
+		return 2;
+	}
 	TSR_TRY(tsr_tensor_randint(world, TSR_I32, 1, shape, 0, 1000, 7, &from));
 	TSR_TRY(tsr_tensor_zeros(world, TSR_I32, 1, shape, &inbox));
 	TSR_TRY(tsr_tensor_zeros(world, TSR_I32, 1, shape, &copy));
 	TSR_TRY(tsr_tensor_zeros(world, TSR_I64, 1, one, &flag));
 	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	for (uint64_t epoch = 1; epoch <= ROUNDS; epoch++) {
-		planted_args_t args = {(TSR_HEAP int32_t *)from.data,
+		message_args_t args = {(TSR_HEAP int32_t *)from.data,
 				       (TSR_HEAP int32_t *)inbox.data,
 				       (TSR_HEAP int32_t *)copy.data,
 				       (TSR_HEAP uint64_t *)flag.data,
 				       epoch,
-				       planted,
+				       kind == PLANTED,
 				       0};
 		TSR_TRY(tsr_launch(stream, &send_and_copy, 1, &args));
 		TSR_TRY(tsr_barrier(world)); /* the inbox may be written again */

@@ -6,10 +6,13 @@
  * an acquire it does not.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
+
+enum { RELAXED, RELEASED, KINDS };
+static const char *const kinds[KINDS] = {"relaxed", "released"};
 
 typedef struct overtaken_box {
 	uint64_t count, flag, seen;
@@ -55,10 +58,11 @@ TSR_KERNEL(overtake, overtaken_args_t, a)
 TSR_MAIN(world, argc, argv)
 {
 	overtaken_box_t box = {0, 0, 5};
-	overtaken_args_t args = {NULL, argc == 2 && strcmp(argv[1], "released") == 0};
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
+	overtaken_args_t args = {NULL, kind == RELEASED};
 	TSR_HEAP void *heap;
 	tsr_stream_t *stream;
-	if (argc != 2 || tsr_world_size(world) < 2) {
+	if (kind == KINDS || tsr_world_size(world) < 2) {
 		fprintf(stderr, "overtaken: say relaxed or released, and start at least 2 ranks\n");
 		return 2;
 	}

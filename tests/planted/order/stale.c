@@ -8,10 +8,13 @@
  *               though the flag may be up and its store late
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
+
+enum { LAUNCHES, PEEKS, KINDS };
+static const char *const kinds[KINDS] = {"launches", "peeks"};
 
 enum { ROUNDS = 3 };
 
@@ -77,11 +80,10 @@ static int judge(const stale_box_t *box, int rank)
 TSR_MAIN(world, argc, argv)
 {
 	stale_box_t box = {.number = 10, .numbers = {10, 11, 12}};
-	const int launches = argc == 2 && strcmp(argv[1], "launches") == 0,
-		  peeks = argc == 2 && strcmp(argv[1], "peeks") == 0;
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
 	TSR_HEAP void *heap;
 	tsr_stream_t *stream;
-	if (!(launches || peeks) || tsr_world_size(world) != 2) {
+	if (kind == KINDS || tsr_world_size(world) != 2) {
 		fprintf(stderr, "stale: say launches or peeks, and start two ranks\n");
 		return 2;
 	}
@@ -90,11 +92,11 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	TSR_TRY(tsr_barrier(world));
 	stale_args_t args = {(TSR_HEAP stale_box_t *)heap, 0};
-	for (; launches && args.round < ROUNDS; args.round++) {
+	for (; kind == LAUNCHES && args.round < ROUNDS; args.round++) {
 		TSR_TRY(run(world, stream, &change_number, &args));
 		TSR_TRY(run(world, stream, &read_peer, &args));
 	}
-	if (peeks)
+	if (kind == PEEKS)
 		TSR_TRY(run(world, stream, &peek, &args));
 	TSR_TRY(tsr_memcpy_from_heap(world, &box, heap, sizeof box));
 	TSR_TRY(tsr_stream_destroy(stream));

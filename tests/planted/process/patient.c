@@ -6,11 +6,15 @@
  * kernel for rank 0's signal, the others at a barrier. print: rank 0 prints for
  * ever, and the others wait at a barrier.
  */
+#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
+
+enum { WAIT, PRINT, KINDS };
+static const char *const kinds[KINDS] = {"wait", "print"};
 
 typedef struct patient_args {
 	TSR_HEAP uint64_t *flag;
@@ -45,7 +49,12 @@ TSR_MAIN(world, argc, argv)
 	const int64_t one[1] = {1};
 	tsr_tensor_t flag;
 	tsr_stream_t *stream;
-	const int prints = argc > 1 && strcmp(argv[1], "print") == 0;
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
+	const bool prints = kind == PRINT;
+	if (kind == KINDS) {
+		fprintf(stderr, "usage: patient wait|print\n");
+		return 2;
+	}
 	TSR_TRY(tsr_tensor_zeros(world, TSR_I64, 1, one, &flag));
 	TSR_TRY(tsr_stream_create(tsr_world_team(world), &stream));
 	if (tsr_world_rank(world) == 0 && prints)

@@ -1,15 +1,19 @@
 /*
- * locks HOW: every rank takes two locks of rank 0, one in the other.
+ * locks KIND: every rank takes two locks of rank 0, one in the other.
  *
  *     kept     wrong: rank 0 does not give the first one back
  *     crossed  wrong: rank 1 takes the second one first
  *     twice    wrong: rank 0 gives the first one back twice
  *     right
  */
-#include <string.h>
+#include <stdio.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
+
+enum { KEPT, CROSSED, TWICE, RIGHT, KINDS };
+static const char *const kinds[KINDS] = {"kept", "crossed", "twice", "right"};
 
 typedef struct locks_args {
 	TSR_HEAP uint64_t *locks;
@@ -33,12 +37,15 @@ TSR_KERNEL(take_both, locks_args_t, a)
 
 TSR_MAIN(world, argc, argv)
 {
-	const char *how = argc > 1 ? argv[1] : "right";
-	locks_args_t args = {NULL, strcmp(how, "kept") == 0 ? 0 : -1,
-			     strcmp(how, "crossed") == 0 ? 1 : -1,
-			     strcmp(how, "twice") == 0 ? 0 : -1};
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
+	locks_args_t args = {NULL, kind == KEPT ? 0 : -1, kind == CROSSED ? 1 : -1,
+			     kind == TWICE ? 0 : -1};
 	TSR_HEAP void *heap;
 	tsr_stream_t *stream;
+	if (kind == KINDS) {
+		fprintf(stderr, "usage: locks kept|crossed|twice|right\n");
+		return 2;
+	}
 	TSR_TRY(tsr_heap_alloc(world, 2 * sizeof(uint64_t), 0, "locks", &heap));
 	TSR_TRY(tsr_memset_heap(world, heap, 0, 2 * sizeof(uint64_t)));
 	TSR_TRY(tsr_barrier(world));

@@ -5,10 +5,13 @@
  * as it should.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "tessera/dev.h"
 #include "tessera/tessera.h"
+#include "tests/planted/planted.h"
+
+enum { EARLY, LATE, KINDS };
+static const char *const kinds[KINDS] = {"early", "late"};
 
 enum { ROUNDS = 3 };
 
@@ -54,10 +57,11 @@ TSR_KERNEL(pass_numbers, credit_args_t, a)
 
 TSR_MAIN(world, argc, argv)
 {
-	credit_args_t args = {NULL, argc == 2 && strcmp(argv[1], "early") == 0};
+	const int kind = planted_kind(argc, argv, kinds, KINDS);
+	credit_args_t args = {NULL, kind == EARLY};
 	TSR_HEAP void *box;
 	tsr_stream_t *stream;
-	if (argc != 2 || tsr_world_size(world) < 2) {
+	if (kind == KINDS || tsr_world_size(world) < 2) {
 		fprintf(stderr, "credit: say early or late, and start at least 2 ranks\n");
 		return 2;
 	}
