@@ -3,10 +3,11 @@
  * programs have are mapped without any permission, and values lie elsewhere, so
  * that such an access faults wherever and whenever it is made: in a kernel, on
  * the host, in a call of the C library. The fault is told as a finding, and
- * ends the schedule. So is that of a task that leaves its stack, and of a pass of
- * a loop that is made without those before it (passes.c). Not told: what
- * the system does for the program, which answers EFAULT, and faults on threads
- * that the program has started itself, which end it as ever.
+ * ends the schedule. So is that of a task that leaves its stack, of a pass of
+ * a loop that is made without those before it (passes.c), and of a task that
+ * uses a pointer to no memory, unless the program has a handler of its own. Not
+ * told: what the system does for the program, which answers EFAULT, and faults
+ * on threads that the program has started itself, which end it as ever.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -31,6 +32,7 @@ typedef struct fault {
 	bool overflow; /* it left the task's stack: what is below is not known */
 	bool window;   /* it used the program's own address of a window */
 	bool pass;     /* it was made by a pass of a loop (passes.c), and nobody knows of what */
+	bool stray;    /* it was made of what is in no heap */
 	int area;
 	size_t offset;
 } fault_t;
@@ -133,7 +135,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	const bool known = begin && (fault.overflow || tsr_area_find(guard->x, fault.at, 1,
 								     &fault.area, &fault.offset));
 	fault.pass = begin && !known && guard->x->actors[task].loop.call;
-	if (known || fault.pass) {
+	fault.stray = begin && !known && !fault.pass && guard->before.sa_handler == SIG_DFL;
+	if (known || fault.pass || fault.stray) {
 		guard->fault = fault;
 		siglongjmp(*begin, 1);
 	}
@@ -166,8 +169,9 @@ static _Noreturn void tell_overflow(tsr_exploration_t *x, const fault_t *fault)
 		 "the %s has more locals, with those of all that it calls, than its stack has room "
 		 "for%s",
 		 who->kernel ? "kernel" : "host", place);
-	finding.change = who->kernel ? "keep large arrays in the heap or in shared memory: an "
-				       "emulated worker has 1 MiB for locals"
+	finding.change = who->kernel ? "keep large arrays in the heap or in shared memory, "
+				       "and recurse less deeply: an emulated worker has 1 "
+				       "MiB for locals"
 				     : "keep large arrays in memory of malloc";
 	finding.access[0] = TSR_FINDING_NOWHERE;
 	finding.access[0].who = tsr_who_found(who);
@@ -177,10 +181,50 @@ static _Noreturn void tell_overflow(tsr_exploration_t *x, const fault_t *fault)
 	tsr_explorer_stop(x->explorer);
 }
 
+/** How a pointer is used that is not to be used by itself. */
+static const char *change_of(const tsr_task_who_t *who, const fault_t *fault)
+{
+	if (who->kernel)
+		return fault->kind == TSR_FINDING_WRITE
+			       ? "hand the pointer to a call of the device API, such as "
+				 "tsr_put_value, tsr_store or tsr_atomic_store"
+			       : "hand the pointer to a call of the device API, such as "
+				 "tsr_get, tsr_load or tsr_atomic_load";
+	return fault->window
+		       ? "copy with tsr_memcpy_to_heap and tsr_memcpy_from_heap as long as the "
+			 "window is registered, behind tsr_stream_sync where a kernel writes or "
+			 "reads it"
+		       : "copy with tsr_memcpy_to_heap and tsr_memcpy_from_heap, behind "
+			 "tsr_stream_sync where a kernel writes or reads it";
+}
+
+/** It is the program's own failure: no call of Tessera has to do with it, as far as is known. */
+static _Noreturn void tell_stray(tsr_exploration_t *x, const fault_t *fault, const char *place)
+{
+	enum { PAGE_BYTES = 4096 }; /* a member of a struct that is not there, too */
+	char sentence[SENTENCE_BYTES];
+	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer));
+	const bool null = (uintptr_t)fault->at < PAGE_BYTES;
+	snprintf(sentence, sizeof sentence, "%s%s of rank %d %s %s%s",
+		 who->kernel ? "kernel " : "the host", who->kernel ? who->kernel : "", who->rank,
+		 fault->kind == TSR_FINDING_WRITE ? "wrote" : "read",
+		 null ? "through a null pointer" : "memory that is not there, or not for it",
+		 place);
+	tsr_finding_t finding = {.class = TSR_FINDING_PROGRAM_FAILURE, .message = sentence};
+	finding.change = null ? "let that pointer be set before it is used, or look whether it is "
+				"null"
+			      : "let that pointer lead to memory that is mapped, and may be read "
+				"and written";
+	tsr_exploration_found(x, &finding);
+	tsr_explorer_stop(x->explorer);
+}
+
 static _Noreturn void tell(tsr_exploration_t *x, const fault_t *fault)
 {
 	char place[256], sentence[SENTENCE_BYTES];
 	place_of(fault->code, place, sizeof place);
+	if (fault->stray)
+		tell_stray(x, fault, place);
 	if (fault->overflow)
 		tell_overflow(x, fault);
 	if (fault->pass)
@@ -193,13 +237,7 @@ static _Noreturn void tell(tsr_exploration_t *x, const fault_t *fault)
 	snprintf(sentence, sizeof sentence, "the %s dereferenced a pointer into %s itself%s",
 		 who->kernel ? "kernel" : "host",
 		 fault->window ? "the memory of a window" : "the heap", place);
-	finding.change =
-		who->kernel ? "hand the pointer to a call of the device API, such as "
-			      "tsr_get, tsr_load or tsr_atomic_load"
-		: fault->window
-			? "copy with tsr_memcpy_to_heap and tsr_memcpy_from_heap as long as "
-			  "the window is registered, so that tessera check sees it"
-			: "copy with tsr_memcpy_to_heap and tsr_memcpy_from_heap";
+	finding.change = change_of(who, fault);
 	*access = TSR_FINDING_NOWHERE;
 	access->who = tsr_who_found(who);
 	access->call = "an access that is no call of Tessera";

@@ -315,6 +315,13 @@ static void report_death(tsr_exploration_t *x, uint64_t seed, int status, bool t
 		snprintf(message, sizeof message,
 			 "the program left by exit code %d before its ranks had ended",
 			 WEXITSTATUS(status));
+	if (number == SIGSEGV) /* kernels and hosts would have told (guard.c) */
+		finding.change = "look at what threads do that the program has started itself: let "
+				 "them use no pointer into the heap; the rank's own thread copies "
+				 "with tsr_memcpy_to_heap and tsr_memcpy_from_heap";
+	else if (!number)
+		finding.change = "let no rank call exit, _Exit or the like: it returns from "
+				 "TSR_MAIN";
 	if (!told)
 		tsr_report_finding(&x->report, &finding);
 	tsr_report_schedule(&x->report,

@@ -43,7 +43,7 @@ try tessera check -n 2 --seeds 1 "$BUILD/tests/planted/memory/locals" deep
 seen "more locals than fit are a finding" \
 	'the kernel has more locals, with those of all that it calls, than its stack has room for'
 seen "it says what to do" \
-	'keep large arrays in the heap or in shared memory: an emulated worker has 1 MiB for locals' 1
+	'keep large arrays in the heap or in shared memory, and recurse less deeply' 1
 seen "it says whose they are" 'keep_too_much'
 
 # Words that carry their own flag: what is wrong in each variant, what it is for, and what to do.

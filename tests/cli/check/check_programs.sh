@@ -218,10 +218,16 @@ done
 # Other faults are the failure of the program, and nothing is said of the heap.
 for kind in null wild lost thread; do
 	try tessera check -n 2 --seeds 5 --json "$report" "$stray" $kind
-	[ "$code" -eq 1 ] && python3 - "$report" "${BUILD##*/}" <<'CHECK'
+	[ "$code" -eq 1 ] && python3 - "$report" $kind "${BUILD##*/}" <<'CHECK'
 import json
 import sys
-path, build = sys.argv[1:]
+path, kind, build = sys.argv[1:]
+SAID = {
+    "null": "kernel use_cell of rank 0 read through a null pointer, at dereference+0x",
+    "wild": "kernel use_cell of rank 0 read memory that is not there",
+    "lost": "the host of rank ",
+    "thread": "signal 11",
+}
 report = json.load(open(path, encoding="utf-8"))
 found, = report["findings"]
 right = (
@@ -230,7 +236,7 @@ right = (
     and found["schedules"] == report["schedules"] == 5
 )
 # where the sanitizer ends the program, with words of its own
-right &= "signal 11" in found["message"] or build.endswith("-asan")
+right &= SAID[kind] in found["message"] or build.endswith("-asan")
 sys.exit(not right)
 CHECK
 	verdict $? "another pointer, or another thread: $kind" "exit code $code"
