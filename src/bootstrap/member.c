@@ -286,7 +286,8 @@ static tsr_status_t end_for_lost(tsr_boot_t *boot, int lost, const char *call)
 	chosen[lost] = true;
 	return tsr_boot_end(boot, TSR_ERR_PEER_LOST,
 			    "rank %d of %d%s is lost: its process ended without leaving the world "
-			    "(noticed in %s)",
+			    "(noticed in %s); let it return from TSR_MAIN in place of exit, or see "
+			    "what ended it",
 			    lost, boot->size, tsr_boot_on_nodes(boot, chosen, node, sizeof node),
 			    call);
 }

@@ -56,6 +56,12 @@ static tsr_status_t check_state(const call_t *c)
 	if (status == TSR_OK)
 		return TSR_OK;
 	snprintf(why, sizeof why, "%s", tsr_last_error());
+	if (tsr_heap_find(c->stream->world, c->state, NULL, NULL) != TSR_OK)
+		return tsr_error(status,
+				 "%s: its state lies in no allocation: free it after the last call "
+				 "that uses it, or allocate tsr_collective_state_bytes(%d) bytes "
+				 "for it (%s)",
+				 c->name, c->ranks, why);
 	return tsr_error(status,
 			 "%s: its state is too small, or not in the heap: allocate "
 			 "tsr_collective_state_bytes(%d) bytes for it (%s)",

@@ -182,6 +182,25 @@ static tsr_pending_t pending_of(const tsr_views_access_t *access, uint64_t objec
 			       .site = {site->call, site->file, site->line}};
 }
 
+/**
+ * What the load's thread has stored just before: the last that it has done, if
+ * it was a store or a signal. 0: it was not.
+ */
+static uint32_t stored_before(const tsr_exploration_t *x, uint32_t load)
+{
+	enum { LOOKED_AT = 1 << 10 };
+	const tsr_operation_t *operations = x->operations;
+	for (uint32_t number = load - 1; number > 0 && load - number < LOOKED_AT; number--) {
+		const tsr_operation_t *before = &operations[number];
+		if (before->task != operations[load].task || before->area < 0)
+			continue;
+		const bool signals =
+			before->site.call && strcmp(before->site.call, "tsr_signal") == 0;
+		return before->kind == TSR_FINDING_WRITE || signals ? number : 0;
+	}
+	return 0;
+}
+
 /** What a load saw is not the newest: if the program fails, it may be for that. */
 static void note_stale(tsr_exploration_t *x, uint32_t number, place_t place, size_t bytes,
 		       uint64_t seen, uint64_t newest)
@@ -193,6 +212,15 @@ static void note_stale(tsr_exploration_t *x, uint32_t number, place_t place, siz
 	stale->access.valued = true;
 	stale->access.seen = seen;
 	stale->access.expected = newest;
+	stale->stored.call = NULL;
+	const uint32_t stored = stored_before(x, number);
+	if (!stored)
+		return;
+	const tsr_operation_t *told = &x->operations[stored];
+	tsr_operation_tell(x, stored, told->area, told->offset, told->bytes, &stale->stored);
+	snprintf(stale->stored_allocation, sizeof stale->stored_allocation, "%s",
+		 stale->stored.allocation);
+	stale->stored.allocation = stale->stored_allocation;
 }
 
 /** An access that has been waited for, or has had its point. */

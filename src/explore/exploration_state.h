@@ -200,11 +200,12 @@ typedef struct tsr_collective_call {
 
 /**
  * The last load of a kernel that has seen an old value. It has its own copy of
- * the name, because the allocation may end.
+ * the names, because the allocations may end. `stored`: what its thread has
+ * stored just before; no call: it has done something else.
  */
 typedef struct tsr_stale_load {
-	tsr_finding_access_t access;
-	char allocation[TSR_PIECE_NAME];
+	tsr_finding_access_t access, stored;
+	char allocation[TSR_PIECE_NAME], stored_allocation[TSR_PIECE_NAME];
 } tsr_stale_load_t;
 
 /** A copy, or a piece of one. `rows` has the pitch of the source. */

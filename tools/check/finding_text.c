@@ -44,7 +44,7 @@ static const class_text_t texts[TSR_FINDING_CLASSES] = {
 				    {"call", "but"}},
 	[TSR_FINDING_MISUSE] = {"a call that the API does not allow", {"call", "and"}},
 	[TSR_FINDING_PROGRAM_FAILURE] = {"the program fails under this schedule",
-					 {"old value", "and"}},
+					 {"old value", "behind"}},
 	[TSR_FINDING_LOAD_BUFFERING] = {"the result may depend on loads not being overtaken by "
 					"later stores (load buffering)",
 					{"load", "then store", "load", "then store", "load",

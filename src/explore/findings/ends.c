@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/error.h"
 #include "src/base/text.h"
 
 /* ------------------------------------------------------------------ nobody can go on */
@@ -318,6 +319,8 @@ static void tell_failure(tsr_exploration_t *x, tsr_finding_t *finding)
 	char missing[512];
 	if (finding->class == TSR_FINDING_PROGRAM_FAILURE && x->stale.access.call)
 		finding->access[finding->accesses++] = x->stale.access;
+	if (finding->accesses == 1 && x->stale.stored.call)
+		finding->access[finding->accesses++] = x->stale.stored;
 	if (finding->class == TSR_FINDING_PROGRAM_FAILURE)
 		tsr_passes_explain(x, finding, missing, sizeof missing);
 	tsr_exploration_found(x, finding);
@@ -338,7 +341,11 @@ void tsr_exploration_fails(tsr_exploration_t *x)
 		.ready = never,
 	};
 	char said[1024];
-	last_said(x, said, sizeof said);
+	if (x->said_fd >= 0)
+		last_said(x, said, sizeof said);
+	else /* before the first kernel, where what is printed goes on to who runs it */
+		snprintf(said, sizeof said, "%s%s", *tsr_last_error() ? "tessera: " : "",
+			 tsr_last_error());
 	tsr_actor(x)->said = strdup(said);
 	if (x->phase == TSR_PHASE_SCHEDULE && !x->failed)
 		(void)tsr_explorer_await(x->explorer, &others);

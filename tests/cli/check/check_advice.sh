@@ -50,11 +50,12 @@ cured "one counter for several blocks" races/counted sum '^finding: reuse' \
 	'the counter taken \[0\] of rank 1' 'block [0-2] of rank 0 had raised it [2-9] times' \
 	'change let each block raise a flag of its own'
 cured "and nobody who waits for the readers" races/counted none '^finding: reuse' \
-	'change wait for what tsr_signal at [^ ]*counted.c:37 gives before tsr_put_record'
+	'change wait before tsr_put_record at [^ ]* until all is there that is added to the flag' \
+	'let each have a flag of its own'
 prints "and a counter for each block" '^no finding$' \
 	tessera check -n 2 --seeds 200 "$planted/races/counted" each
 cured "a credit that is given too early" races/credit early '^finding: reuse' \
-	'change give tsr_signal at [^ ]*credit.c:40 behind tsr_get at [^ ]*credit.c:41'
+	'change give tsr_signal at [^ ]*credit.c:[0-9]* behind tsr_get at [^ ]*credit.c:[0-9]*'
 
 # One missing order of two accesses, seen from either side, is one bug: the cause comes first, and
 # what follows from it names it.

@@ -85,7 +85,8 @@ found retired data-race,reuse \
 	tsr_put_2d 'a->got, a->inbox' "gives before tsr_stream_put_2d$at: tsr_wait"
 found host data-race \
 	tsr_memcpy_from_heap 'tsr_memcpy_from_heap(world' 'call tsr_stream_sync on the stream'
-found word data-race tsr_wait 'a->flags->go, 1, TSR_ANY_RANK' "$events"
+found word data-race tsr_wait 'a->flags->go, 1, TSR_ANY_RANK' \
+	"raise what tsr_wait$at waits for by tsr_signal"
 found slack out-of-bounds tsr_stream_put_2d \
 	'tsr_stream_put_2d(' "give tsr_stream_put_2d$at a view of the allocation's own rows"
 
