@@ -1,5 +1,6 @@
 /* What is wrong with an access: made into findings. */
 #include "src/explore/exploration_state.h"
+#include "src/explore/overtaken.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,16 +65,30 @@ static bool is_host_read(const tsr_exploration_t *x, uint32_t operation)
 	return tsr_explorer_who(x->explorer, x->operations[operation].task)->kind == TSR_TASK_HOST;
 }
 
+/** Whether their rank launched the one before the other, and one of them is a copy on a stream. */
+static bool is_launched_before(const tsr_exploration_t *x, uint32_t a, uint32_t b)
+{
+	const tsr_task_who_t *one = tsr_explorer_who(x->explorer, x->operations[a].task),
+			     *other = tsr_explorer_who(x->explorer, x->operations[b].task);
+	return (tsr_operation_is_copy(&x->operations[a]) ||
+		tsr_operation_is_copy(&x->operations[b])) &&
+	       one->kind == TSR_TASK_WORKER && other->kind == TSR_TASK_WORKER &&
+	       one->rank == other->rank && one->launch < other->launch;
+}
+
 /**
  * A write that nothing orders after an earlier read of the same: the buffer is
- * used again too early.
+ * used again too early. If its rank launched the write first, the read is what
+ * comes too early.
  */
-static tsr_finding_class_t race_class(const tsr_exploration_t *x, const tsr_shadow_found_t *found,
-				      bool wrote, bool plain)
+static tsr_finding_class_t race_class(const tsr_exploration_t *x, uint32_t operation,
+				      const tsr_shadow_found_t *found, bool wrote)
 {
+	const bool plain = x->operations[operation].order == TSR_VIEWS_PLAIN;
 	if (found->races & TSR_VIEWS_SCOPE_RACE && !(found->races & TSR_VIEWS_DATA_RACE))
 		return TSR_FINDING_SCOPE_RACE;
-	return wrote && plain && !found->other_wrote && !is_host_read(x, found->other)
+	return wrote && plain && !found->other_wrote && !is_host_read(x, found->other) &&
+			       !is_launched_before(x, operation, found->other)
 		       ? TSR_FINDING_REUSE
 		       : TSR_FINDING_DATA_RACE;
 }
@@ -123,7 +138,12 @@ static void tell_race(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_f
 	const bool counted = (reads_first && finding->class == TSR_FINDING_REUSE &&
 			      tsr_rounds_tell(x, now, before, &text, finding)) ||
 			     (turned && tsr_rounds_tell(x, before, now, &text, finding));
-	if (!counted)
+	const bool overtaken =
+		!counted && !turned &&
+		(finding->class == TSR_FINDING_REUSE
+			 ? tsr_overtaken_tell(x, now, before, &text, finding)
+			 : writes_first && tsr_overtaken_tell(x, before, now, &text, finding));
+	if (!counted && !overtaken)
 		tsr_links_tell(x, turned ? now : before, turned ? before : now, finding);
 	/* what came after the read of the round before comes after this one, too */
 	const uint32_t earlier = turned && finding->accesses < 3 ? tsr_rounds_previous(x, now) : 0;
@@ -140,8 +160,7 @@ void tsr_exploration_judge(tsr_exploration_t *x, uint32_t operation, int area, b
 		return;
 	tsr_finding_t finding = {.accesses = 1};
 	if (found->races) {
-		finding.class = race_class(x, found, wrote,
-					   x->operations[operation].order == TSR_VIEWS_PLAIN);
+		finding.class = race_class(x, operation, found, wrote);
 		finding.accesses = 2;
 		tsr_operation_tell(x, operation, area, found->offset, found->bytes,
 				   &finding.access[0]);
