@@ -14,7 +14,7 @@ A line has, between tabs:
                program's source, by who had not seen what is shown
     judged     right or wrong: whether who does what is shown has mended the bug
                as the key says; sound: there is no bug; endless: nor is there an
-               end. unjudged: nobody has looked yet
+               end
     class      of what is shown: of the first finding; no-verdict: a sentence why
                nothing can be said; run-failure: what tessera run says
     change     the begin of what is shown, without the numbers of lines; "-": none
@@ -120,9 +120,9 @@ def main():
         rows = [line.rstrip("\n").split("\t") for line in file]
     check_that_all_are_told(rows)
     for row in rows:
-        if row[5] not in ("endless", "unjudged"):
+        if row[5] != "endless":
             check_row(row)
-    bugs = [row[5] for row in rows if row[5] in ("right", "wrong")]
+    bugs = [row[5] for row in rows if row[5] not in ("sound", "endless")]
     verdict(
         100 * bugs.count("right") >= 95 * len(bugs),
         f"right cures come first: {bugs.count('right')} of {len(bugs)}", "less than 95 %"
