@@ -17,7 +17,7 @@
 #include "tessera/types.h"
 #include "tessera/world.h"
 
-#define TSR_BACKEND_ABI 7u
+#define TSR_BACKEND_ABI 8u
 
 /* ------------------------------------ what the library gives to a backend */
 
@@ -236,6 +236,15 @@ typedef struct tsr_window_ops {
 	tsr_status_t (*release)(int ordinal, void *memory, size_t size_bytes);
 } tsr_window_ops_t;
 
+/** What a kernel waits for on the host before it begins. */
+typedef struct tsr_device_gate {
+	/* null: nothing. Any number of threads may call it, and at any time until the kernel
+	 * ends; it returns when the kernel may begin, or the world has ended */
+	void (*pass)(void *ctx, uint32_t number);
+	void *ctx;
+	uint32_t number;
+} tsr_device_gate_t;
+
 /** One launch, on a stream of the backend. */
 typedef struct tsr_device_launch {
 	tsr_device_stream_t *stream;
@@ -245,6 +254,7 @@ typedef struct tsr_device_launch {
 	/* the place of the call in the program; null: unknown */
 	const char *file;
 	int line;
+	tsr_device_gate_t gate; /* given only to backends that have gates */
 } tsr_device_launch_t;
 
 /**
@@ -340,6 +350,7 @@ typedef struct tsr_backend {
 	uint32_t abi; /* TSR_BACKEND_ABI */
 	const char *name;
 	bool thread_ranks; /* ranks may be threads of one process */
+	bool gates;        /* kernels pass the gates of their launches */
 	const tsr_device_ops_t *device;
 	const tsr_heap_ops_t *heap;
 	const tsr_window_ops_t *window;

@@ -97,6 +97,7 @@ const tsr_backend_t tsr_backend_cpuemu = {
 	.abi = TSR_BACKEND_ABI,
 	.name = "cpuemu",
 	.thread_ranks = true,
+	.gates = true,
 	.device = &device_ops,
 	.heap = &tsr_cpu_heap_ops,
 	.window = &tsr_cpu_window_ops,

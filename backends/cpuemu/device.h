@@ -27,6 +27,7 @@ typedef struct tsr_cpu_launch {
 	/* the place of the host's call; "": unknown */
 	const char *file;
 	int line;
+	tsr_device_gate_t gate;
 	int blocks, begun, ended;
 	int slots;
 	/* as many as can be resident; each block takes a free one */

@@ -44,6 +44,12 @@ __attribute__((noinline)) static void run_kernel(tsr_coop_t *block, tsr_coop_t *
 	block->worker->stack = NULL; /* and no jump in place of the call */
 }
 
+/** Whether the world has ended. Relaxed: it orders nothing. */
+static bool is_over(const tsr_cpu_env_t *env)
+{
+	return atomic_load_explicit(&env->host->words->aborted, memory_order_relaxed) != 0;
+}
+
 void tsr_cpu_run_worker(tsr_cpu_worker_t *worker, tsr_cpu_block_t *block, int index)
 {
 	tsr_cpu_env_t *env = block->env;
@@ -62,10 +68,12 @@ void tsr_cpu_run_worker(tsr_cpu_worker_t *worker, tsr_cpu_block_t *block, int in
 		worker->record = launch->entries[block->index * workers + index]; /* who it is */
 		worker->events = &launch->events[block->index * workers + index];
 	}
+	if (launch->gate.pass && !is_over(env))
+		launch->gate.pass(launch->gate.ctx, launch->gate.number);
 	worker->record.begin_ns = tsr_now_ns();
-	/* Relaxed: a count for guesses, and a flag that orders nothing. */
+	/* Relaxed: a count for guesses. */
 	atomic_fetch_add_explicit(&env->running, 1, memory_order_relaxed);
-	if (atomic_load_explicit(&env->host->words->aborted, memory_order_relaxed) == 0) {
+	if (!is_over(env)) {
 		tsr_scoped_enter(block);
 		run_kernel(&all, &one);
 		tsr_cpu_shared_check(&all);

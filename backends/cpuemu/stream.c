@@ -166,6 +166,7 @@ static tsr_cpu_launch_t *launch_make(tsr_device_t *device, const tsr_device_laun
 	launch->blocks = l->blocks;
 	launch->file = l->file ? l->file : "";
 	launch->line = l->file ? l->line : 0;
+	launch->gate = l->gate;
 	launch->slots = l->blocks < device->props.resident_blocks ? l->blocks
 								  : device->props.resident_blocks;
 	if (l->kernel->args_bytes > 0)
@@ -305,8 +306,12 @@ static tsr_status_t stream_launch(tsr_device_t *device, const tsr_device_launch_
 static tsr_status_t stream_copy(tsr_device_stream_t *stream, const tsr_device_copy_t *copy)
 {
 	static const tsr_cpu_failure_t none = {TSR_OK, ""};
-	const tsr_device_launch_t launch = {stream, &tsr_cpu_engine, 1,
-					    copy,   copy->file,      copy->line};
+	const tsr_device_launch_t launch = {.stream = stream,
+					    .kernel = &tsr_cpu_engine,
+					    .blocks = 1,
+					    .args = copy,
+					    .file = copy->file,
+					    .line = copy->line};
 	const tsr_status_t status = tsr_cpu_failure_status(stream->device, &none);
 	return status == TSR_OK ? unit_start(stream->device, &launch, 1, ENGINE) : status;
 }

@@ -180,6 +180,7 @@ const tsr_backend_t tsr_backend_cuda = {
 	.abi = TSR_BACKEND_ABI,
 	.name = "cuda",
 	.thread_ranks = false,
+	.gates = false,
 	.device = &device_ops,
 	.heap = &tsr_gpu_heap_ops,
 	.window = &tsr_cuda_window_ops,

@@ -131,6 +131,7 @@ const tsr_backend_t tsr_backend_hip = {
 	.abi = TSR_BACKEND_ABI,
 	.name = "hip",
 	.thread_ranks = false,
+	.gates = false,
 	.device = &device_ops,
 	.heap = &tsr_gpu_heap_ops,
 	.window = &tsr_hip_window_ops,
