@@ -39,9 +39,20 @@ typedef struct tsr_collective_state tsr_collective_state_t;
  *               have made the call, and they with it. If two differ, the world
  *               ends with TSR_ERR_MISMATCH, and a sentence that names both
  *               ranks, both lines, and what differs. Nobody has stored anything
- *               but to the state then. A rank that is some 30 calls with a state
- *               ahead of a member waits for it. Of graphs the captured call is
- *               compared, so all members capture it, or none.
+ *               but to the state then. In a team that spans nodes each rank
+ *               also tells the other nodes what it passes, and compares with
+ *               what their members have told: on the emulator before the kernel
+ *               begins, so that nobody has stored anything either; on GPUs when
+ *               the host waits for the stream, or for an event behind the call,
+ *               before it does: then kernels may have stored something. A wait
+ *               of the host succeeds for calls alone that have been compared. A
+ *               member on another node that does not make the call is waited for
+ *               until the deadline. A rank that is some 30 calls with a state
+ *               ahead of a member waits for it (on GPUs also if a member on
+ *               another node is some 15 calls behind). Of graphs the captured
+ *               call is compared, so all members capture it, or none. Where a
+ *               node has no room to note more states (it has for some hundred
+ *               of them, of few ranks), nodes compare nothing from then on.
  *   Tensors:    in the heap, of one dtype. A dimension is split as
  *               tsr_view_cut does it: rank r of n gets elements extent * r / n
  *               up to extent * (r + 1) / n. Where elements of later dimensions

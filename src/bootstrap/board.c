@@ -1,5 +1,5 @@
 /* The board, in the control segment of a node. */
-#include "src/bootstrap/board.h"
+#include "src/bootstrap/board_rows.h"
 
 #include <sched.h>
 #include <string.h>
@@ -7,46 +7,32 @@
 #include "src/base/error.h"
 #include "src/base/executor.h"
 #include "src/base/os/clock.h"
-#include "src/base/os/descriptor.h"
+#include "src/base/os/futex.h"
 #include "src/base/text.h"
-#include "src/bootstrap/control.h"
 
-enum { POSTS = 32, YIELDS = 64, PAUSE_NS = 100 * 1000 };
-
-/** The posts of a rank, used in turn. */
-typedef struct row {
-	_Alignas(64) _Atomic uint32_t posted; /* number of its posts */
-	/* of them, those that it has compared with what was there */
-	_Atomic uint32_t compared;
-	/* bits of the world ranks with which it shares the topic: all of its posts are to these */
-	_Atomic uint64_t members[TSR_MAX_RANKS / 64];
-	_Alignas(64) unsigned char post[POSTS][TSR_POST_BYTES];
-} row_t;
-
-static row_t *row_of(const tsr_boot_t *boot, int topic, int rank)
-{
-	return (row_t *)(void *)boot->control->units[boot->control->topics[topic].place] + rank;
-}
+enum { YIELDS = 64, PAUSE_NS = 100 * 1000 };
 
 static int units_of(const tsr_boot_t *boot)
 {
-	return (int)(((size_t)boot->size * sizeof(row_t) + TSR_MEETING_UNIT_BYTES - 1) /
+	return (int)(((size_t)boot->size * sizeof(tsr_board_row_t) + TSR_MEETING_UNIT_BYTES - 1) /
 		     TSR_MEETING_UNIT_BYTES);
 }
 
 /* ------------------------------------------------------------------ topics */
 
+bool tsr_board_try(tsr_boot_t *boot)
+{
+	uint32_t nobody = 0;
+	/* acquire: partner is the release in tsr_board_let_go */
+	return atomic_compare_exchange_weak_explicit(&boot->control->board_held, &nobody, 1,
+						     memory_order_acquire, memory_order_relaxed);
+}
+
 /** False: the world has ended. Who holds it waits for nobody. */
 static bool hold(tsr_boot_t *boot)
 {
 	const uint64_t begin_ns = tsr_now_ns();
-	for (;;) {
-		uint32_t nobody = 0;
-		/* acquire: partner is the release in let_go */
-		if (atomic_compare_exchange_weak_explicit(&boot->control->board_held, &nobody, 1,
-							  memory_order_acquire,
-							  memory_order_relaxed))
-			return true;
+	while (!tsr_board_try(boot)) {
 		if (tsr_boot_ended(boot) != TSR_OK)
 			return false;
 		if (tsr_now_ns() - begin_ns > boot->deadline_ns) {
@@ -59,26 +45,26 @@ static bool hold(tsr_boot_t *boot)
 		}
 		sched_yield();
 	}
+	return true;
 }
 
-static void let_go(tsr_boot_t *boot)
+void tsr_board_let_go(tsr_boot_t *boot)
 {
-	/* release: partner is the acquire in hold */
+	/* release: partner is the acquire in tsr_board_try */
 	atomic_store_explicit(&boot->control->board_held, 0, memory_order_release);
 }
 
 static void clear_rows(const tsr_boot_t *boot, int topic)
 {
 	for (int r = 0; r < boot->size; r++) {
-		row_t *row = row_of(boot, topic, r);
+		tsr_board_row_t *row = tsr_board_row(boot, topic, r);
 		/* relaxed: `board_held` hands them on */
 		atomic_store_explicit(&row->posted, 0, memory_order_relaxed);
 		atomic_store_explicit(&row->compared, 0, memory_order_relaxed);
 	}
 }
 
-/** The topic of that key; a free one, made for it; or none. */
-static int find(tsr_boot_t *boot, uint64_t key)
+int tsr_board_topic(tsr_boot_t *boot, uint64_t key, bool make)
 {
 	tsr_topic_t *topics = boot->control->topics;
 	int free = TSR_TOPIC_NONE;
@@ -89,7 +75,7 @@ static int find(tsr_boot_t *boot, uint64_t key)
 			free = i;
 	}
 	const int place =
-		free == TSR_TOPIC_NONE ? -1 : tsr_control_take_units(boot, units_of(boot));
+		free == TSR_TOPIC_NONE || !make ? -1 : tsr_control_take_units(boot, units_of(boot));
 	if (place < 0)
 		return TSR_TOPIC_NONE;
 	topics[free] = (tsr_topic_t){.key = key + 1, .place = place};
@@ -101,8 +87,10 @@ tsr_status_t tsr_board_find(tsr_boot_t *boot, uint64_t key, int *topic_out)
 {
 	if (!hold(boot))
 		return tsr_boot_ended(boot);
-	*topic_out = find(boot, key);
-	let_go(boot);
+	*topic_out = tsr_board_topic(boot, key, true);
+	tsr_board_let_go(boot);
+	if (*topic_out == TSR_TOPIC_NONE)
+		tsr_board_lose_posts(boot);
 	return TSR_OK;
 }
 
@@ -121,7 +109,7 @@ void tsr_board_drop(tsr_boot_t *boot, uint64_t begin, uint64_t end)
 		tsr_control_give_units(boot->control, topic->place, units_of(boot));
 		*topic = (tsr_topic_t){0};
 	}
-	let_go(boot);
+	tsr_board_let_go(boot);
 }
 
 /* ------------------------------------------------------------------ posts */
@@ -137,13 +125,15 @@ typedef struct room {
 static bool lacks(void *ctx, int rank)
 {
 	const room_t *room = ctx;
-	if (rank == room->boot->rank || tsr_boot_is_far(room->boot, rank))
+	if (rank == room->boot->rank ||
+	    (tsr_boot_is_far(room->boot, rank) && tsr_board_has_lost(room->boot)))
 		return false;
-	/* acquire: partner is the release in tsr_board_say, after it has read this rank's post */
+	/* acquire: partner is the release in tsr_board_say, after it has read this rank's post, or
+	 * that in tsr_board_take_compared */
 	const uint32_t compared =
-		atomic_load_explicit(&row_of(room->boot, room->post->topic, rank)->compared,
+		atomic_load_explicit(&tsr_board_row(room->boot, room->post->topic, rank)->compared,
 				     memory_order_acquire);
-	return (int32_t)(room->number - compared) >= POSTS;
+	return (int32_t)(room->number - compared) >= TSR_BOARD_POSTS;
 }
 
 /** The first member that lacks; -1: none. */
@@ -163,15 +153,17 @@ static bool has_room(void *ctx)
 static tsr_status_t expire(room_t *room, int late)
 {
 	tsr_boot_t *boot = room->boot;
+	const bool far = tsr_boot_is_far(boot, late);
 	char deadline[32];
 	return tsr_boot_end(boot, TSR_ERR_TIMEOUT,
-			    "rank %d of %d waited %s in %s for rank %d, which has made %d fewer "
+			    "rank %d of %d waited %s in %s for rank %d, which has %s %d fewer "
 			    "calls with the same state: every member must make the same "
 			    "collectives in the same order (TESSERA_DEADLINE sets how long a wait "
 			    "lasts)",
 			    boot->rank, boot->size,
 			    tsr_duration_text(boot->deadline_ns, deadline, sizeof deadline),
-			    room->post->call, late, POSTS);
+			    room->post->call, late, far ? "come to at least" : "made",
+			    far ? TSR_BOARD_POSTS - TSR_BOARD_TELL : TSR_BOARD_POSTS);
 }
 
 static tsr_status_t await_room(room_t *room)
@@ -200,13 +192,17 @@ static tsr_status_t await_room(room_t *room)
 		if (i < YIELDS)
 			sched_yield();
 		else
-			tsr_sleep_until(tsr_now_ns() + PAUSE_NS);
+			/* relaxed: has_room acquires; far ranks tell by it that there is room */
+			tsr_futex_wait(&boot->control->board_news,
+				       atomic_load_explicit(&boot->control->board_news,
+							    memory_order_relaxed),
+				       PAUSE_NS);
 	}
 	return TSR_OK;
 }
 
 /** Relaxed: `posted` hands the bits on. */
-static void list_members(row_t *mine, const tsr_board_post_t *post)
+static void list_members(tsr_board_row_t *mine, const tsr_board_post_t *post)
 {
 	uint64_t bits[TSR_MAX_RANKS / 64] = {0};
 	for (int i = 0; i < post->members; i++)
@@ -215,36 +211,33 @@ static void list_members(row_t *mine, const tsr_board_post_t *post)
 		atomic_store_explicit(&mine->members[i], bits[i], memory_order_relaxed);
 }
 
-/** Whether the row's rank posts to `rank`. Relaxed: `posted`, read before, hands the bits on. */
-static bool lists(const row_t *row, int rank)
+tsr_status_t tsr_board_say(tsr_boot_t *boot, const tsr_board_post_t *post, uint32_t *number_out)
 {
-	return atomic_load_explicit(&row->members[rank / 64], memory_order_relaxed) >> rank % 64 &
-	       1;
-}
-
-tsr_status_t tsr_board_say(tsr_boot_t *boot, const tsr_board_post_t *post)
-{
-	row_t *mine = row_of(boot, post->topic, boot->rank);
+	tsr_board_row_t *mine = tsr_board_row(boot, post->topic, boot->rank);
 	/* relaxed: only this rank writes it */
 	room_t room = {boot, post, atomic_load_explicit(&mine->posted, memory_order_relaxed)};
-	const uint32_t slot = room.number % POSTS;
+	const uint32_t slot = room.number % TSR_BOARD_POSTS;
 	tsr_status_t status = await_room(&room);
 	if (status != TSR_OK)
 		return status;
+	const int64_t claimed = tsr_board_claim(boot, post);
 	memcpy(mine->post[slot], post->bytes, TSR_POST_BYTES);
 	list_members(mine, post);
-	/* seq_cst: partners are itself and the load below on the other ranks: of two that post at
-	 * the same time, one sees the other's. Litmus: SB.sc.diffGPU-ss */
+	/* seq_cst: partners are itself and the load below on the other ranks, and for far ranks
+	 * those of the relay: of two that post at the same time, one sees the other's. Litmus:
+	 * SB.sc.diffGPU-ss */
 	atomic_store_explicit(&mine->posted, room.number + 1, memory_order_seq_cst);
+	tsr_board_tell(boot, post, room.number, claimed);
+	*number_out = room.number;
 	for (int rank = 0; rank < boot->size && status == TSR_OK; rank++) {
 		if (rank == boot->rank || tsr_boot_is_far(boot, rank))
 			continue;
-		row_t *theirs = row_of(boot, post->topic, rank);
+		tsr_board_row_t *theirs = tsr_board_row(boot, post->topic, rank);
 		/* seq_cst: as above; and the post of that number is there, until this rank has
 		 * compared it, if it is to this rank as well */
 		if ((int32_t)(atomic_load_explicit(&theirs->posted, memory_order_seq_cst) -
 			      room.number) > 0 &&
-		    (lists(mine, rank) || lists(theirs, boot->rank)))
+		    (tsr_board_lists(mine, rank) || tsr_board_lists(theirs, boot->rank)))
 			status = post->compare(post->ctx, rank, theirs->post[slot]);
 	}
 	/* release: partner is the acquire in lacks */
@@ -263,12 +256,12 @@ bool tsr_board_look(tsr_boot_t *boot, int topic, const int ranks[2], tsr_board_l
 	const uint64_t key = boot->control->topics[topic].key;
 	*last_out = (tsr_board_last_t){.key = key - 1};
 	for (int i = 0; key != 0 && i < 2; i++) {
-		const row_t *row = row_of(boot, topic, ranks[i]);
+		const tsr_board_row_t *row = tsr_board_row(boot, topic, ranks[i]);
 		/* acquire: partner is the store in tsr_board_say; the post is there */
 		const uint32_t posts = atomic_load_explicit(&row->posted, memory_order_acquire);
 		last_out->posts[i] = posts;
-		last_out->post[i] = posts > 0 ? row->post[(posts - 1) % POSTS] : NULL;
+		last_out->post[i] = posts > 0 ? row->post[(posts - 1) % TSR_BOARD_POSTS] : NULL;
 	}
-	let_go(boot);
+	tsr_board_let_go(boot);
 	return key != 0;
 }

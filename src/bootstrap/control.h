@@ -18,7 +18,7 @@
  * Raised with every change of tsr_control_t, because ranks of two builds must
  * not share a segment.
  */
-#define TSR_CONTROL_ABI 5u
+#define TSR_CONTROL_ABI 6u
 
 enum {
 	TSR_CALL_LENGTH = 48,
@@ -154,6 +154,10 @@ typedef struct tsr_control {
 	_Atomic uint32_t
 		board_held;   /* not 0: a rank of this node looks for a topic, or makes one */
 	uint32_t board_waits; /* ranks as fibres: not 0 once a rank has waited to post */
+	/* futex: counts what the relay has written to the board */
+	_Atomic uint32_t board_news;
+	/* not 0: some node had no room for a post that another one may wait for */
+	_Atomic uint32_t posts_lost;
 	tsr_topic_t topics[TSR_TOPICS];
 
 	/* not 0: the unit belongs to a team's meeting, or to a topic. The world's units come first,

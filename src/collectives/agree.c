@@ -14,6 +14,7 @@
 #include "src/base/place.h"
 #include "src/base/text.h"
 #include "src/bootstrap/board.h"
+#include "src/collectives/far_calls.h"
 #include "src/heap/rooms.h"
 #include "src/tensor/tensor.h"
 #include "src/world/state_uses.h"
@@ -241,17 +242,24 @@ static const char *at_line(const post_t *post, char text[PLACE_TEXT])
 	return text;
 }
 
-/** This rank's call while it compares. */
-typedef struct ours {
-	const tsr_agree_call_t *call;
-	const post_t *post;
-} ours_t;
-
-static tsr_status_t differ(const ours_t *ours, int rank, const post_t *theirs, enum field field)
+/** A post as it came, which another build or a torn copy may have made: it can be printed. */
+static post_t printable(const post_t *theirs)
 {
-	tsr_world_t *world = ours->call->stream->world;
-	const tsr_team_t *team = ours->call->stream->team;
-	const post_t *mine = ours->post;
+	post_t post = *theirs;
+	post.team[sizeof post.team - 1] = post.file[sizeof post.file - 1] = '\0';
+	if (post.field[CALL] < 0 || post.field[CALL] >= TSR_STREAM_COLLECTIVES)
+		post.field[CALL] = TSR_STREAM_ALL_GATHER;
+	if (post.field[DIMS] < 0 || post.field[DIMS] > TSR_MAX_DIMS)
+		post.field[DIMS] = 0;
+	return post;
+}
+
+static tsr_status_t differ(const tsr_agree_ours_t *ours, int rank, const post_t *said,
+			   enum field field)
+{
+	tsr_world_t *world = ours->world;
+	const tsr_team_t *team = ours->team;
+	const post_t *mine = ours->bytes, printed = printable(said), *theirs = &printed;
 	const int other_rank = tsr_team_rank_of(team, rank); /* -1: it calls in a team of its own */
 	char here[PLACE_TEXT], there[PLACE_TEXT], value[VALUE_TEXT] = "", other[VALUE_TEXT] = "",
 						  who[2][TSR_WHO_TEXT], sentence[1024];
@@ -295,7 +303,7 @@ static bool find_apart(const tsr_world_t *world, int rank, ahead_t ahead[2])
 			continue;
 		const int first = (int32_t)(last.posts[0] - last.posts[1]) > 0 ? 0 : 1;
 		ahead[first] = (ahead_t){.found = true, .offset = last.key};
-		memcpy(&ahead[first].post, last.post[first], sizeof ahead[first].post);
+		ahead[first].post = printable(last.post[first]);
 	}
 	return ahead[0].found && ahead[1].found &&
 	       ahead[0].post.field[TEAM] == ahead[1].post.field[TEAM];
@@ -307,8 +315,7 @@ const char *tsr_collective_apart(const tsr_world_t *world, char *text, size_t si
 	char at[2][PLACE_TEXT], state[2][64];
 	text[0] = '\0';
 	for (int r = 0; world->compares && r < world->size; r++) {
-		if (r == world->rank || tsr_host_is_far(&world->host, r) ||
-		    !find_apart(world, r, ahead))
+		if (r == world->rank || !find_apart(world, r, ahead))
 			continue;
 		snprintf(text, size,
 			 "; rank %d has called %s%s with the state %s, and rank %d %s%s with the "
@@ -325,41 +332,93 @@ const char *tsr_collective_apart(const tsr_world_t *world, char *text, size_t si
 
 static tsr_status_t compare(void *ctx, int rank, const void *bytes)
 {
-	const ours_t *ours = ctx;
-	const post_t *theirs = bytes;
+	const tsr_agree_ours_t *ours = ctx;
+	const post_t *mine = ours->bytes, *theirs = bytes;
 	for (int i = 0; i < FIELDS; i++)
-		if (ours->post->field[i] != theirs->field[i] && ours->post->field[i] != UNSAID &&
+		if (mine->field[i] != theirs->field[i] && mine->field[i] != UNSAID &&
 		    theirs->field[i] != UNSAID)
 			return differ(ours, rank, theirs, (enum field)i);
 	return TSR_OK;
 }
 
+/** The wait record: the host waited, for all that the library knows of the call. */
+static void keep_record(const tsr_agree_ours_t *ours, int rank)
+{
+	const tsr_world_t *world = ours->world;
+	const post_t *mine = ours->bytes;
+	tsr_wait_record_t record = {.rank = world->rank,
+				    .team_rank = ours->team->host.rank,
+				    .block = -1,
+				    .worker = -1,
+				    .expected = 1,
+				    .owner = world->rank,
+				    .from = rank,
+				    .team_from = tsr_team_rank_of(ours->team, rank),
+				    .waited_ns = world->options.deadline_ns};
+	snprintf(record.team, sizeof record.team, "%s", ours->team->name);
+	snprintf(record.kernel, sizeof record.kernel, "%s", ours->name);
+	if (mine->file[0] != '\0')
+		snprintf(record.site, sizeof record.site, "%.80s:%d", mine->file, (int)mine->line);
+	tsr_boot_keep_wait_record(world->boot, &record);
+}
+
+static tsr_status_t expire(void *ctx, int rank)
+{
+	const tsr_agree_ours_t *ours = ctx;
+	const tsr_world_t *world = ours->world;
+	char deadline[32], at[PLACE_TEXT], who[2][TSR_WHO_TEXT], apart[512], sentence[1024];
+	snprintf(sentence, sizeof sentence,
+		 "%s waited %s in %s%s for %s on node %d, which has not made that call with this "
+		 "state: every member must make the same collectives in the same order "
+		 "(TESSERA_DEADLINE sets how long a wait lasts)%s",
+		 tsr_who_text(world->rank, ours->team->host.rank, ours->team->name, who[0]),
+		 tsr_duration_text(world->options.deadline_ns, deadline, sizeof deadline),
+		 ours->name, at_line(ours->bytes, at),
+		 tsr_who_text(rank, tsr_team_rank_of(ours->team, rank), ours->team->name, who[1]),
+		 world->nodes[rank], tsr_collective_apart(world, apart, sizeof apart));
+	keep_record(ours, rank);
+	tsr_boot_abort(world->boot, TSR_ERR_TIMEOUT, sentence);
+	return tsr_boot_ended(world->boot);
+}
+
 /* ------------------------------------------------------------------ the call */
 
-tsr_status_t tsr_collective_agree(const tsr_agree_call_t *call)
+tsr_board_post_t tsr_agree_post(tsr_agree_ours_t *ours, int topic)
+{
+	return (tsr_board_post_t){.topic = topic,
+				  .call = ours->name,
+				  .ranks = ours->team->ranks,
+				  .members = ours->team->host.size,
+				  .bytes = ours->bytes,
+				  .compare = compare,
+				  .expire = expire,
+				  .ctx = ours};
+}
+
+tsr_status_t tsr_collective_agree(const tsr_agree_call_t *call, tsr_device_gate_t *gate_out)
 {
 	tsr_stream_t *stream = call->stream;
 	tsr_world_t *world = stream->world;
 	size_t offset = 0;
 	tsr_state_now_t now = {.topic = TSR_TOPIC_NONE};
-	post_t mine;
-	ours_t ours = {call, &mine};
+	/* as a post_t, and as bytes, of which all are written */
+	union {
+		post_t post;
+		unsigned char bytes[TSR_POST_BYTES];
+	} mine = {.bytes = {0}};
 	if (!world->compares)
 		return TSR_OK;
 	(void)tsr_heap_offset(world, (uintptr_t)call->args->state, &offset);
-	const tsr_status_t status = tsr_uses_begin(stream, call->name, offset, &now);
+	tsr_status_t status = tsr_uses_begin(stream, call->name, offset, &now);
 	if (status != TSR_OK || now.topic == TSR_TOPIC_NONE)
 		return status;
-	say(call, &mine);
-	mine.field[CLEARS] = now.clears;
-	unsigned char bytes[TSR_POST_BYTES] = {0};
-	memcpy(bytes, &mine, sizeof mine);
-	const tsr_board_post_t post = {.topic = now.topic,
-				       .call = call->name,
-				       .ranks = stream->team->ranks,
-				       .members = stream->team->host.size,
-				       .bytes = bytes,
-				       .compare = compare,
-				       .ctx = &ours};
-	return tsr_board_say(world->boot, &post);
+	say(call, &mine.post);
+	mine.post.field[CLEARS] = now.clears;
+	tsr_agree_ours_t ours = {call->name, world, stream->team, mine.bytes};
+	const tsr_board_post_t post = tsr_agree_post(&ours, now.topic);
+	uint32_t number;
+	status = tsr_board_say(world->boot, &post, &number);
+	if (status == TSR_OK && tsr_board_crosses(world->boot, &post))
+		status = tsr_far_calls_add(&now, &ours, number, gate_out);
+	return status;
 }

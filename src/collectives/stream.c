@@ -204,21 +204,22 @@ static tsr_status_t launch(call_t *c, const tsr_kernel_t *kernel)
 					 .place = c->place,
 					 .args = &c->args};
 	tsr_short_call_t brief;
+	tsr_device_gate_t gate = {.pass = NULL};
 	c->args.dst = c->to.first;
 	c->args.src = c->from.first;
 	c->args.batches = c->to.count;
 	c->args.dst_step = c->to.step * element;
 	c->args.src_step = c->from.step * element;
-	const tsr_status_t status = tsr_collective_agree(&agreed);
+	const tsr_status_t status = tsr_collective_agree(&agreed, &gate);
 	if (status != TSR_OK)
 		return status;
 	if (tsr_collective_is_short(&c->args, c->me, c->ranks, tsr_team_nodes(c->stream->team),
 				    blocks, &brief))
-		return tsr_launch_sized(c->stream,
+		return tsr_launch_gated(c->stream,
 					kernel == &tsr_stream_moves ? &tsr_stream_short_moves
 								    : &tsr_stream_short_combines,
-					blocks, &brief, sizeof brief);
-	return tsr_launch_sized(c->stream, kernel, blocks, &c->args, sizeof c->args);
+					blocks, &brief, sizeof brief, &gate);
+	return tsr_launch_gated(c->stream, kernel, blocks, &c->args, sizeof c->args, &gate);
 }
 
 static tsr_status_t combine(call_t *c, const tsr_kernel_t *kernel)

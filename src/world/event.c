@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "src/base/error.h"
+#include "src/collectives/far_calls.h"
 #include "src/world/stream.h"
 #include "tessera/span.h"
 
@@ -74,7 +75,9 @@ tsr_status_t tsr_event_sync(tsr_event_t *event)
 		return status;
 	tsr_span_begin("tsr_event_sync", NULL);
 	/* an event that another thread moves meanwhile is its program's affair */
-	status = tsr_world_result(event->world, event->world->backend->event->sync(event->device));
+	status = tsr_collective_settle(event->world, &event->order);
+	const tsr_status_t synced = event->world->backend->event->sync(event->device);
+	status = tsr_world_result(event->world, status == TSR_OK ? synced : TSR_ERR_ABORTED);
 	tsr_span_end();
 	tsr_order_synced(event->world, &event->order);
 	return status;

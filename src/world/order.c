@@ -67,6 +67,11 @@ bool tsr_order_is_behind(const tsr_stream_t *stream, tsr_tick_t work)
 	       count_of(stream->world->host_clock, work.stream) >= work.count;
 }
 
+bool tsr_order_covers(const tsr_order_t *order, tsr_tick_t work)
+{
+	return count_of(order->before, work.stream) >= work.count;
+}
+
 void tsr_order_record(tsr_event_t *event, tsr_stream_t *stream)
 {
 	tsr_order_t before;

@@ -42,6 +42,9 @@ tsr_tick_t tsr_order_count(struct tsr_stream *stream);
 /** Whether the stream's next work comes behind this work of another one. With order_lock. */
 bool tsr_order_is_behind(const struct tsr_stream *stream, tsr_tick_t work);
 
+/** Whether this work comes before what has that order. With order_lock. */
+bool tsr_order_covers(const tsr_order_t *order, tsr_tick_t work);
+
 /** What the calls of these names do to the order. They take order_lock. */
 void tsr_order_record(struct tsr_event *event, struct tsr_stream *stream);
 void tsr_order_wait(struct tsr_stream *stream, const struct tsr_event *event);

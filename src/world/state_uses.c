@@ -7,6 +7,7 @@
 
 #include "src/base/error.h"
 #include "src/bootstrap/board.h"
+#include "src/collectives/far_calls.h"
 #include "src/heap/rooms.h"
 
 const char *tsr_uses_name(const tsr_world_t *world, size_t offset, char text[64])
@@ -105,7 +106,7 @@ tsr_status_t tsr_uses_begin(tsr_stream_t *stream, const char *call, size_t offse
 		use->unknown = stream->order.unknown;
 		use->place = *tsr_place_here();
 		use->place.call = call;
-		*now_out = (tsr_state_now_t){use->topic, use->clears};
+		*now_out = (tsr_state_now_t){use->topic, use->clears, use->work, use};
 	}
 	pthread_mutex_unlock(&world->order_lock);
 	return status;
@@ -126,6 +127,7 @@ void tsr_uses_drop(tsr_world_t *world, size_t begin, size_t end)
 		tsr_state_use_t *use = *link;
 		if (use->offset >= begin && use->offset < end) {
 			*link = use->next;
+			tsr_far_calls_free(use->far);
 			free(use);
 		} else {
 			link = &use->next;
@@ -151,6 +153,7 @@ void tsr_uses_end(tsr_world_t *world)
 	while (world->state_uses != NULL) {
 		tsr_state_use_t *use = world->state_uses;
 		world->state_uses = use->next;
+		tsr_far_calls_free(use->far);
 		free(use);
 	}
 	free(world->host_clock);

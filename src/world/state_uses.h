@@ -14,8 +14,9 @@ typedef struct tsr_state_use {
 	size_t offset;        /* in the heap, or in the room for windows */
 	uint64_t team_number; /* of the team that it belongs to */
 	char team[TSR_TEAM_NAME];
-	int topic;      /* of the board: its calls */
-	int64_t clears; /* how often the host has cleared it since then */
+	int topic;                 /* of the board: its calls */
+	int64_t clears;            /* how often the host has cleared it since then */
+	struct tsr_far_calls *far; /* those not compared yet with far ranks; null: none so far */
 	/* its last use: the work, the place of the call, and whether its order may be unknown */
 	tsr_tick_t work;
 	tsr_place_t place;
@@ -26,6 +27,8 @@ typedef struct tsr_state_use {
 typedef struct tsr_state_now {
 	int topic;
 	int64_t clears;
+	tsr_tick_t work;
+	tsr_state_use_t *use;
 } tsr_state_now_t;
 
 /**

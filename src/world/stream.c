@@ -6,6 +6,7 @@
 #include "src/base/executor.h"
 #include "src/base/place.h"
 #include "src/base/sized.h"
+#include "src/collectives/far_calls.h"
 #include "src/world/state_uses.h"
 #include "src/world/stream.h"
 #include "tessera/span.h"
@@ -109,8 +110,10 @@ tsr_status_t tsr_stream_sync(tsr_stream_t *stream)
 		return status;
 	tsr_order_t until = tsr_order_now(stream);
 	tsr_span_begin("tsr_stream_sync", NULL);
-	status = tsr_world_result(stream->world,
-				  stream->world->backend->stream->sync(stream->device));
+	/* where it fails, the world has ended, and kernels end soon: they are waited for */
+	status = tsr_collective_settle(stream->world, &until);
+	const tsr_status_t synced = stream->world->backend->stream->sync(stream->device);
+	status = tsr_world_result(stream->world, status == TSR_OK ? synced : TSR_ERR_ABORTED);
 	tsr_span_end();
 	tsr_order_synced(stream->world, &until);
 	tsr_order_drop(&until);
@@ -202,8 +205,8 @@ static tsr_device_launch_t at_this_call(const tsr_launch_desc_t *launch)
 				     .line = tsr_place_here()->line};
 }
 
-tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks,
-			      const void *args, size_t args_bytes)
+tsr_status_t tsr_launch_gated(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks,
+			      const void *args, size_t args_bytes, const tsr_device_gate_t *gate)
 {
 	const tsr_launch_desc_t launch = {sizeof launch, stream, kernel, blocks, args, args_bytes};
 	const tsr_status_t status = check_launch("tsr_launch", &launch);
@@ -211,7 +214,8 @@ tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, 
 		return status;
 	const tsr_world_t *world = stream->world;
 	tsr_world_note_launch(stream->world);
-	const tsr_device_launch_t device_launch = at_this_call(&launch);
+	tsr_device_launch_t device_launch = at_this_call(&launch);
+	device_launch.gate = *gate;
 	tsr_log_to(world->log, TSR_LOG_DEBUG, "launches %s%s%s on %d blocks", kernel->name,
 		   *kernel->variant ? " " : "", kernel->variant, blocks);
 	tsr_span_begin("tsr_launch", kernel->name);
@@ -220,6 +224,13 @@ tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, 
 								       &device_launch, 1, false));
 	tsr_span_end();
 	return launched;
+}
+
+tsr_status_t tsr_launch_sized(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks,
+			      const void *args, size_t args_bytes)
+{
+	const tsr_device_gate_t none = {.pass = NULL};
+	return tsr_launch_gated(stream, kernel, blocks, args, args_bytes, &none);
 }
 
 tsr_status_t tsr_launch(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks,

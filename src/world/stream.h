@@ -26,6 +26,10 @@ struct tsr_event {
  */
 tsr_status_t tsr_world_result(const tsr_world_t *world, tsr_status_t status);
 
+/** As tsr_launch_sized, with a gate, where the backend has gates. */
+tsr_status_t tsr_launch_gated(tsr_stream_t *stream, const tsr_kernel_t *kernel, int blocks,
+			      const void *args, size_t args_bytes, const tsr_device_gate_t *gate);
+
 /** Reports the first launch, once, if tessera check times a run. */
 void tsr_world_note_launch(tsr_world_t *world);
 

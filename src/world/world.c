@@ -7,6 +7,7 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/bootstrap/board.h"
 #include "src/heap/allocator.h"
 #include "src/heap/rooms.h"
 #include "src/heap/window.h"
@@ -65,6 +66,25 @@ static bool compares(const tsr_world_t *world)
 #endif
 	return is_debug || world->options.check_collectives ||
 	       world->backend == &tsr_backend_cpuemu;
+}
+
+/**
+ * Between nodes a rank waits for what others tell. On GPUs some may be of
+ * release builds, which tell nothing: then no rank waits.
+ */
+static tsr_status_t agree_to_compare(tsr_world_t *world)
+{
+	bool all[TSR_MAX_RANKS];
+	bool everybody = true;
+	if (world->node_count == 1 || world->backend->gates)
+		return TSR_OK;
+	const tsr_status_t status = tsr_world_exchange(world, tsr_boot_call(world->boot), "",
+						       &world->compares, all, sizeof *all);
+	for (int r = 0; r < world->size && status == TSR_OK; r++)
+		everybody = everybody && all[r];
+	if (!everybody)
+		tsr_board_lose_posts(world->boot);
+	return status;
 }
 
 /**
@@ -138,6 +158,8 @@ static tsr_status_t build(tsr_world_t *world)
 		status = world->backend->device->open(&world->host, &world->device);
 	if (status == TSR_OK)
 		status = make_heap(world);
+	if (status == TSR_OK)
+		status = agree_to_compare(world);
 	if (status == TSR_OK)
 		status = tsr_world_connect_nodes(world);
 	if (status == TSR_OK)

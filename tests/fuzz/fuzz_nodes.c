@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "src/bootstrap/board_rows.h"
 #include "src/bootstrap/nodes/greeting.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -140,13 +141,18 @@ static void say_frame(input_t *input, int far)
 	fill(input, &frame, sizeof frame);
 	const uint8_t what = next(input);
 	if (what < 224) {
-		frame.kind = what % 8 < 5 ? 1 + what % 8 : TSR_FRAME_END + (what % 8 - 5);
+		frame.kind = what >= 192    ? TSR_EVENT_POSTED + what % 3
+			     : what % 8 < 5 ? 1 + what % 8
+					    : TSR_FRAME_END + (what % 8 - 5);
 		frame.event.rank = (uint8_t)frame.event.rank % SIZE;
 		frame.event.members = (uint8_t)frame.event.members % (SIZE + 1);
 		frame.event.member = (uint8_t)frame.event.member % SIZE;
 		frame.event.place = (uint16_t)frame.event.place % (TSR_MEETING_UNITS + 1);
 		frame.event.payload_bytes %= 3000;
-		frame.bytes = what % 8 == 2 ? sizeof(tsr_control_slot_t) + frame.event.payload_bytes
+		frame.bytes = frame.kind == TSR_EVENT_POSTED ? sizeof(tsr_posted_t)
+			      : what >= 192                  ? 0
+			      : what % 8 == 2
+				      ? sizeof(tsr_control_slot_t) + frame.event.payload_bytes
 			      : what % 8 == 4 ? sizeof(tsr_wait_record_t)
 			      : what % 8 == 5 ? sizeof(tsr_end_t)
 					      : 0;

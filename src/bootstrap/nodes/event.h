@@ -4,9 +4,9 @@
  * the relay thread of the node's keeper (relay.h) takes them out.
  *
  * An event holds no payload. It names the place in the segment where its data
- * is: a slot of a meeting, or a wait record. A slot is written again two rounds
- * later. By then the far members have come to the next round, so the relay has
- * read it.
+ * is: a slot of a meeting, a wait record, or a post. A slot is written again two
+ * rounds later. By then the far members have come to the next round, so the relay
+ * has read it. A post is written again when the far members have compared it.
  */
 #ifndef TESSERA_BOOTSTRAP_NODES_EVENT_H
 #define TESSERA_BOOTSTRAP_NODES_EVENT_H
@@ -22,7 +22,15 @@ typedef enum tsr_event_kind {
 	TSR_EVENT_LEFT = 2,         /* `rank` has left the world */
 	TSR_EVENT_ARRIVED = 3,      /* `member` has come to `round` of the meeting at `place` */
 	TSR_EVENT_MEETING_LEFT = 4, /* `member` has left the meeting at `place` */
-	TSR_EVENT_WAIT_RECORD = 5   /* `rank` has kept the wait record `place` */
+	TSR_EVENT_WAIT_RECORD = 5,  /* `rank` has kept the wait record `place` */
+	/* `rank` has made its post of the number `round` on the topic of `key`, whose rows are at
+	 * `place` (board.h) */
+	TSR_EVENT_POSTED = 6,
+	/* `rank` has compared the posts of far ranks below the number `round` on that topic */
+	TSR_EVENT_COMPARED = 7,
+	/* the node of `rank` has lost posts: nobody waits for one any more */
+	TSR_EVENT_POSTS_LOST = 8,
+	TSR_EVENT_LAST = TSR_EVENT_POSTS_LOST
 } tsr_event_kind_t;
 
 typedef struct tsr_event {
@@ -33,6 +41,7 @@ typedef struct tsr_event {
 	uint32_t round;
 	uint32_t payload_bytes; /* of the slot: as many as the round moves */
 	uint32_t zero;
+	uint64_t key; /* of a topic */
 } tsr_event_t;
 
 enum { TSR_EVENTS = 1024 }; /* a power of two, for numbers that wrap */

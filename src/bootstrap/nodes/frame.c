@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "src/bootstrap/board_rows.h"
+
 static bool is_meeting_valid(const tsr_event_t *event, int size)
 {
 	const int first = tsr_meeting_units(size, TSR_CHUNK_BYTES);
@@ -37,6 +39,11 @@ bool tsr_frame_is_valid(const tsr_frame_t *frame, int size)
 		       frame->bytes == sizeof(tsr_control_slot_t) + event->payload_bytes;
 	case TSR_EVENT_WAIT_RECORD:
 		return frame->bytes == sizeof(tsr_wait_record_t) || frame->bytes == 0;
+	case TSR_EVENT_POSTED:
+		return frame->bytes == sizeof(tsr_posted_t);
+	case TSR_EVENT_COMPARED:
+	case TSR_EVENT_POSTS_LOST:
+		return frame->bytes == 0;
 	case TSR_FRAME_END:
 		return frame->bytes == sizeof(tsr_end_t);
 	default:
@@ -68,6 +75,9 @@ void tsr_frame_make(tsr_boot_t *boot, const tsr_event_t *event, tsr_frame_t *fra
 		frame_out->bytes = sizeof(tsr_wait_record_t);
 		memcpy(body_out, &boot->control->wait_records[event->place].record,
 		       sizeof(tsr_wait_record_t));
+	} else if (event->kind == TSR_EVENT_POSTED) {
+		frame_out->bytes = sizeof(tsr_posted_t);
+		tsr_board_read_post(boot, event, body_out);
 	}
 }
 
@@ -133,6 +143,15 @@ void tsr_frame_apply(tsr_boot_t *boot, const tsr_frame_t *frame, const void *bod
 	case TSR_EVENT_WAIT_RECORD:
 		if (frame->bytes != 0) /* else there was no room for it */
 			apply_wait_record(boot, body);
+		break;
+	case TSR_EVENT_POSTED:
+		tsr_board_take_post(boot, &frame->event, body);
+		break;
+	case TSR_EVENT_COMPARED:
+		tsr_board_take_compared(boot, &frame->event);
+		break;
+	case TSR_EVENT_POSTS_LOST:
+		tsr_board_lose_posts(boot);
 		break;
 	default:
 		break;

@@ -15,8 +15,8 @@
 #include "src/bootstrap/nodes/event.h"
 
 typedef enum tsr_frame_kind {
-	/* 1 to 5: tsr_event_kind_t. The body of ARRIVED is the slot, that of WAIT_RECORD the
-	 * record; the others have none. */
+	/* 1 to TSR_EVENT_LAST: tsr_event_kind_t. The body of ARRIVED is the slot, that of
+	 * WAIT_RECORD the record, that of POSTED a tsr_posted_t; the others have none. */
 	TSR_FRAME_END = 16,    /* body: tsr_end_t. From node 0: the decision; else a proposal */
 	TSR_FRAME_ALIVE = 17,  /* nothing new */
 	TSR_FRAME_GOODBYE = 18 /* the sender's ranks have left; no other frame follows */

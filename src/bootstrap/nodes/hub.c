@@ -201,7 +201,7 @@ static bool is_its_own(const tsr_relay_t *relay, const tsr_link_t *link, const t
 	const int rank = frame->event.rank;
 	if (frame->kind == TSR_EVENT_PRESENT)
 		return frame->event.place == link->keeper;
-	if (frame->kind <= TSR_EVENT_WAIT_RECORD)
+	if (frame->kind <= TSR_EVENT_LAST)
 		return relay->keeper_of[rank] == link->keeper;
 	return true;
 }
@@ -233,5 +233,6 @@ void tsr_hub_take(tsr_relay_t *relay, tsr_link_t *link, const tsr_frame_t *frame
 		/* on to the others first: what this node's ranks do because of it comes later */
 		tsr_relay_spread(relay, frame, body, link);
 		tsr_frame_apply(relay->boot, frame, body);
+		tsr_relay_answer_post(relay, frame, body);
 	}
 }

@@ -511,6 +511,7 @@ static void *relay_main(void *data)
 	tsr_control_t *control = relay->boot->control;
 	while (!is_finished(relay)) {
 		pass_on_events(relay);
+		tsr_relay_pass_on_loss(relay);
 		pass_on_end(relay);
 		look_around(relay);
 		flush_links(relay);

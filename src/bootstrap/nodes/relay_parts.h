@@ -1,10 +1,11 @@
-/* What the files of the relay share: relay.c, hub.c and spoke.c. */
+/* What the files of the relay share: relay.c, relay_posts.c, hub.c and spoke.c. */
 #ifndef TESSERA_BOOTSTRAP_NODES_RELAY_PARTS_H
 #define TESSERA_BOOTSTRAP_NODES_RELAY_PARTS_H
 
 #include <poll.h>
 #include <pthread.h>
 
+#include "src/bootstrap/board_rows.h"
 #include "src/bootstrap/nodes/greeting.h"
 #include "src/bootstrap/nodes/relay.h"
 #include "src/bootstrap/nodes/root.h"
@@ -21,7 +22,7 @@ typedef struct tsr_relay {
 	_Atomic uint32_t leaving; /* 1: the keeper leaves; 2: at once */
 	uint64_t leave_ns;        /* since when, as the thread has seen it; 0: not yet */
 	uint64_t looked_ns, lost_looked_ns;
-	bool end_sent;
+	bool end_sent, loss_sent;
 	uint64_t end_seen_ns; /* when the end was to be sent; 0: not yet */
 	uint32_t end_number;  /* the events before this number come before it */
 	/* the keeper of each rank's node; -1: not known yet. The relay's own. */
@@ -43,7 +44,7 @@ typedef struct tsr_relay {
 	int attempts, connect_error;
 	uint64_t retry_ns;
 	tsr_stopwatch_t connecting;
-	unsigned char body[TSR_FRAME_BODY];
+	unsigned char body[TSR_FRAME_BODY], answer[sizeof(tsr_posted_t)];
 } tsr_relay_t;
 
 static inline bool tsr_relay_is_hub(const tsr_relay_t *relay)
@@ -80,6 +81,15 @@ bool tsr_relay_place(tsr_relay_t *relay, int rank, int keeper);
 /** Sends a frame to all nodes but `except` (null: to all). */
 void tsr_relay_spread(tsr_relay_t *relay, const tsr_frame_t *frame, const void *body,
 		      const tsr_link_t *except);
+
+/**
+ * A far rank's post has come, where the frame is one: sends it those posts of the
+ * same number in which ranks that it names do not name it.
+ */
+void tsr_relay_answer_post(tsr_relay_t *relay, const tsr_frame_t *frame, const void *body);
+
+/** Tells the other nodes, once, that posts of this one are lost, where they are. */
+void tsr_relay_pass_on_loss(tsr_relay_t *relay);
 
 /** A node is lost; `why` ends the sentence. */
 void tsr_relay_lose(tsr_relay_t *relay, tsr_link_t *link, const char *why);

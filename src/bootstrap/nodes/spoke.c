@@ -178,5 +178,6 @@ void tsr_spoke_take(tsr_relay_t *relay, tsr_link_t *link, const tsr_frame_t *fra
 			break;
 		}
 		tsr_frame_apply(relay->boot, frame, body);
+		tsr_relay_answer_post(relay, frame, body);
 	}
 }

@@ -2,7 +2,7 @@
 """
 Ranks that pass different things to a collective on a stream, and states of
 collectives that are misused: in a plain run, with ranks as processes and as
-threads, and under tessera check, in worlds of 2, 3 and 5.
+threads, on one node and on two, and under tessera check, in worlds of 2, 3 and 5.
 """
 import concurrent.futures
 import os
@@ -90,7 +90,9 @@ def try_kind(job):
     """One kind in one world; returns what `verdict` takes."""
     program, kind, pattern, ranks, how = job
     explored = how == "explored"
-    options = () if explored else ("--placement", how)
+    options = () if explored else ("--placement", how.split()[0])
+    if how.startswith("process on"):
+        options += ("--nodes", how.split()[2])
     code, text = run(ranks, program, kind, *options, check=explored)
     if pattern is None:
         good = code == 0 and (re.search("no finding", text) if explored else not text)
@@ -102,10 +104,10 @@ def try_kind(job):
 
 tried = [("disagree", one, differs(one)) for one in DIFFER]
 tried += [("states", one, said) for one, said in SENTENCE.items()] + [("disagree", "right", None)]
-jobs = [
-    (*one, size, how) for one in tried for size in WORLDS
-    for how in ("process", "thread", "explored")
-]
+HOW = ["process", "thread", "explored"]
+if os.path.exists(os.path.join(BUILD, "plugins", "libtessera-net-ucx.so")):
+    HOW += ["process on 2 nodes"]
+jobs = [(*one, size, how) for one in tried for size in WORLDS for how in HOW]
 # they sleep most of the time
 with concurrent.futures.ThreadPoolExecutor(4) as pool:
     for outcome in pool.map(try_kind, jobs):

@@ -1,6 +1,7 @@
 /*
  * disagree KIND [EXTENT]: ranks make one collective on a stream, and those but
- * rank 0 pass something else: what kinds[] names, of the call before the dash.
+ * rank 0 (in a world of several nodes, those of nodes but node 0, which agree on
+ * each node) pass something else: what kinds[] names, of the call before the dash.
  * After the dash: `dst` or `src`, another place in the heap; `apart`, another
  * distance between rows. Then the ranks look whether anybody has stored to the
  * tensor of which `dst` is a part. EXTENT: of the square that is moved.
@@ -65,8 +66,9 @@ static const char *const kinds[KINDS] = {"gather_dst",
 typedef struct call {
 	enum kind kind;
 	int ranks, me;
+	int odd;                       /* 0: this rank passes what rank 0 passes */
 	int64_t extent;                /* of the square that is moved, in one of twice as much */
-	tsr_stream_t *stream, *others; /* others: of a team with all but rank 1 */
+	tsr_stream_t *stream, *others; /* others: of a team that rank 0 is in, and not all are */
 	tsr_tensor_t dst, src;
 	TSR_HEAP tsr_collective_state_t *state;
 } call_t;
@@ -78,16 +80,16 @@ static tsr_tensor_t part_of(const call_t *c, tsr_tensor_t tensor, int dim)
 	return tensor;
 }
 
-/** The tensor farther on, by twice as many rows as the rank has lower ones. */
+/** The tensor farther on, by twice as many rows as there are lower ranks, or nodes. */
 static tsr_tensor_t moved(const call_t *c, tsr_tensor_t tensor)
 {
-	tensor.data = (TSR_HEAP float *)tensor.data + c->me * 2 * c->extent;
+	tensor.data = (TSR_HEAP float *)tensor.data + c->odd * 2 * c->extent;
 	return tensor;
 }
 
 static tsr_status_t move(const call_t *c)
 {
-	const int odd = c->me > 0;
+	const int odd = c->odd > 0;
 	tsr_tensor_t dst = c->dst, src = c->src, mine = part_of(c, src, 0);
 	switch (c->kind) {
 	case GATHER_DST:
@@ -123,7 +125,7 @@ static tsr_status_t move(const call_t *c)
 
 static tsr_status_t combine(const call_t *c)
 {
-	const int odd = c->me > 0;
+	const int odd = c->odd > 0;
 	tsr_tensor_t dst = c->dst, src = c->src;
 	tsr_reduce_t op = odd && c->kind == ALL_REDUCE_OP ? TSR_REDUCE_MAX : TSR_REDUCE_SUM;
 	if (c->kind == ALL_REDUCE_DST || c->kind == REDUCE_DST)
@@ -238,6 +240,8 @@ TSR_MAIN(world, argc, argv)
 	tsr_tensor_t from, to;
 	tsr_team_t *team;
 	TSR_HEAP void *state;
+	const int spans = tsr_world_nodes(world) > 1;
+	c.odd = spans ? tsr_world_node(world, c.me) : c.me;
 	if (c.kind == KINDS) {
 		fprintf(stderr, "disagree: say one of the kinds\n");
 		return 2;
@@ -247,7 +251,8 @@ TSR_MAIN(world, argc, argv)
 	TSR_TRY(tsr_tensor_full(world, TSR_F32, 2, shape, c.me + 1, &from));
 	TSR_TRY(tsr_tensor_full(world, TSR_F32, 2, shape, -1, &to));
 	TSR_TRY(tsr_stream_create(tsr_world_team(world), &c.stream));
-	TSR_TRY(tsr_team_split(tsr_world_team(world), c.me == 1, 0, "others", &team));
+	TSR_TRY(tsr_team_split(tsr_world_team(world), spans ? c.odd : c.me == 1, 0, "others",
+			       &team));
 	TSR_TRY(tsr_stream_create(team, &c.others));
 	c.state = (TSR_HEAP tsr_collective_state_t *)state;
 	c.src = from;

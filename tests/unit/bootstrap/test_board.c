@@ -37,9 +37,17 @@ static tsr_status_t post_to(tsr_boot_t *boot, int topic, bool alone, seen_posts_
 		ranks[r] = alone ? tsr_boot_rank(boot) : r;
 	const uint64_t word = word_of(tsr_boot_rank(boot), seen->topic, seen->call);
 	memcpy(bytes, &word, sizeof word);
-	const tsr_board_post_t said = {topic, "post", ranks, alone ? 1 : tsr_boot_size(boot),
-				       bytes, look,   seen};
-	return tsr_board_say(boot, &said);
+	const tsr_board_post_t said = {.topic = topic,
+				       .call = "post",
+				       .ranks = ranks,
+				       .members = alone ? 1 : tsr_boot_size(boot),
+				       .bytes = bytes,
+				       .compare = look,
+				       .ctx = seen};
+	uint32_t number;
+	const tsr_status_t status = tsr_board_say(boot, &said, &number);
+	seen->wrong = seen->wrong || (status == TSR_OK && number != (uint32_t)seen->call);
+	return status;
 }
 
 static tsr_status_t post(tsr_boot_t *boot, int topic, seen_posts_t *seen)
