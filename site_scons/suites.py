@@ -80,7 +80,7 @@ TABLE = {
     "unit/backends/test_cuda_windows":
                             ("debug asan",              "release"),
     # Ranks are processes, with UCX in them, whose threads neither tool knows.
-    "unit/net/* unit/backends/test_cuda_nodes":
+    "unit/net/* unit/backends/test_cuda_nodes unit/collectives/test_far_calls":
                             ("debug asan",              "release"),
     # Ranks are other processes, which load libraries of the tests.
     "unit/bootstrap/test_pmix":
