@@ -308,8 +308,7 @@ struct tsr_exploration {
 	/* places of the hosts that do not run; the running host's is in tsr_place_here */
 	tsr_place_t *places;
 	int workers; /* number of live workers */
-	/* a worker has ended while blocks waited for room, so the order of ends decides when blocks
-	 * begin */
+	/* a worker ended while blocks waited for room: the order of ends decides when they begin */
 	bool crowded;
 	bool inserted; /* a write was inserted before an existing one */
 	bool touched;  /* there were accesses since the shadow was settled */

@@ -281,16 +281,19 @@ template <typename S>
 TSR_DEV bool tsr_cuda_few_has_infinite(const tsr_cuda_few_place<S> &me, int stage)
 {
 	typedef tsr_cuda_few<S> few;
-	bool found = false;
-	TSR_GPU_NO_UNROLL
-	for (int e = me.lane; e < (int)TSR_CUDA_FEW_KEYS * few::units; e += TSR_CUDA_LANES) {
+	uint32_t found = 0;
+	TSR_GPU_UNROLL_BY_4
+	for (int e = 0; e < (int)TSR_CUDA_FEW_KEYS * few::units; e += TSR_CUDA_LANES) {
 		const tsr_cuda_unit_t unit =
-			tsr_cuda_unit_read(tsr_cuda_few_value_unit(me, stage, e / few::units,
-								   e % few::units));
+			tsr_cuda_unit_read(tsr_cuda_few_value_unit(me, stage,
+								   (me.lane + e) / few::units,
+								   (me.lane + e) % few::units));
+		TSR_GPU_UNROLL
 		for (int i = 0; i < 4; i++)
-			found |= !tsr_gpu_pair_is_finite<typename S::tile_t::dtype_t>(unit.word[i]);
+			found |=
+				tsr_gpu_infinite_of_pair<typename S::tile_t::dtype_t>(unit.word[i]);
 	}
-	return tsr_cuda_any(found);
+	return tsr_cuda_any(found != 0);
 }
 
 /** o += P * V. Column j of a lane's eight is in block j. */

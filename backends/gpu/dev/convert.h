@@ -158,10 +158,14 @@ template <typename D> TSR_DEV bool tsr_gpu_half_is_finite(uint32_t element)
 	return (element & tsr_gpu_exponent<D>) != tsr_gpu_exponent<D>;
 }
 
-/** The same of two elements in one word. */
-template <typename D> TSR_DEV bool tsr_gpu_pair_is_finite(uint32_t pair)
+/**
+ * Not 0 if one of two elements in a word is infinite or NaN: an exponent of ones
+ * carries into the bit of the sign, which is masked before.
+ */
+template <typename D> TSR_DEV uint32_t tsr_gpu_infinite_of_pair(uint32_t pair)
 {
-	return tsr_gpu_half_is_finite<D>(pair) && tsr_gpu_half_is_finite<D>(pair >> 16);
+	constexpr uint32_t ones = tsr_gpu_exponent<D>, lowest = ones & (~ones + 1u);
+	return ((pair & 0x10001u * ones) + 0x10001u * lowest) & 0x80008000u;
 }
 
 /** The pair, with zeros in place of what is not finite. */

@@ -171,6 +171,7 @@ constexpr bool tsr_gpu_acquires =
 
 #define TSR_GPU_UNROLL _Pragma("unroll")
 #define TSR_GPU_NO_UNROLL _Pragma("unroll 1")
+#define TSR_GPU_UNROLL_BY_4 _Pragma("unroll 4")
 
 enum { TSR_GPU_SENT_HEADER_BYTES = 16 }; /* before the elements of tsr_frag_send */
 

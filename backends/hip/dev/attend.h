@@ -225,12 +225,12 @@ TSR_DEV void tsr_hip_take_infinite(const tsr_coop_t *coop, typename P::step_t &x
 				   typename P::values_t &v, const typename P::stored_t *stage,
 				   int seen)
 {
-	bool found = false;
+	uint32_t found = 0;
 	TSR_GPU_UNROLL
 	for (int i = 0; i < P::key_groups * P::col_blocks * 4; i++)
-		found |= !tsr_gpu_pair_is_finite<typename P::dtype_t>(tsr_hip_word_of<P>(
+		found |= tsr_gpu_infinite_of_pair<typename P::dtype_t>(tsr_hip_word_of<P>(
 			v.group[i / 4 / P::col_blocks][i / 4 % P::col_blocks], i % 4));
-	if (tsr_port_ballot(found) == 0)
+	if (tsr_port_ballot(found != 0) == 0)
 		return;
 	tsr_hip_add_infinite<P>(coop, x, stage, seen);
 	TSR_GPU_UNROLL
