@@ -22,7 +22,7 @@ MEMORIES = ("--weak view", "--weak cache", "--nodes 2")
 def explore(workload, pattern, case, ranks, memory):
     command = [
         "tessera", "check", "-n", str(ranks), "--seeds", str(SEEDS), *memory.split(),
-        "--no-slowdown", workload, "--pattern", pattern
+        "--no-slowdown", "--quiet-limit", f"{LIMIT_S}s", workload, "--pattern", pattern
     ]
     done = subprocess.run(
         command + case.split(), capture_output=True, text=True, stdin=subprocess.DEVNULL,
