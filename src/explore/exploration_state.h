@@ -94,6 +94,7 @@ typedef struct tsr_recent_load {
 	tsr_reach_t reach; /* of the load, and of the fences after it */
 	tsr_readable_t readable;
 	bool awaited; /* it ended a wait: all that the fibre does later hangs on it */
+	bool unread;  /* of an ADD, whose value nobody is told */
 } tsr_recent_load_t;
 
 /** Such a load, and the store: buffering.c. */
@@ -105,6 +106,7 @@ typedef struct tsr_load_store {
 	tsr_reach_t reach; /* of the load, of the store, and of the fences between them */
 	tsr_readable_t readable;
 	bool awaited;   /* the load ended a wait */
+	bool unread;    /* it is that of an ADD, whose value nobody is told */
 	uint64_t value; /* the stored value */
 	bool values;    /* equal pairs have stored other values */
 	size_t clock;   /* index in tsr_buffering_t of the thread's clock at the store */

@@ -290,8 +290,8 @@ const tsr_advice_rule_t tsr_advice_rules[] = {
 
 	/* What only a weaker machine shows. */
 	{BIT(LOAD_BUFFERING), LINKED | CIRCLE,
-	 "nothing keeps {now} before {before}, {signal} before {wait}, nor {third} before the "
-	 "store behind it, and so on round: "
+	 "too little keeps {now} before {before}, {signal} before {wait}, {third} before the "
+	 "store behind it, and so on round (a release does where the load that reads it acquires): "
 	 "each load may read what the store above it, and the first what the last, writes later",
 	 "make all these stores releases and all these loads acquires at {scope} scope; one of "
 	 "each may stay as it is"},

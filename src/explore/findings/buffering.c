@@ -24,8 +24,13 @@
  *   all that it is added to is in it in any order. In circles of three and
  * four it takes all of these but one: an edge that synchronises orders what is
  * on its way, and the circle is closed by happens-before alone only where one
- * edge is left. Of the ways from a pair as many are looked at as MOST_LOOKS
- * says, those of the latest pairs first; longer circles are not looked for.
+ * edge is left. Nor does a circle count whose other edges lead from updates to
+ * ADDs that nobody is told the value of: it is that of counters alone, with
+ * happens-before in the place of program order, as where ranks signal each other
+ * and wait for the sum, round after round.
+ *
+ * Of the ways from a pair as many are looked at as MOST_LOOKS says, those of the
+ * latest pairs first; longer circles are not looked for.
  * Whether a store depends on the value of the load cannot be seen from here;
  * model and hardware keep that order. Of equal pairs of a fibre the last is
  * kept, as the others are less likely to know of it.
@@ -195,6 +200,22 @@ static bool all_update(const circle_t *c)
 	return true;
 }
 
+/**
+ * Whether each edge synchronises, or leads from an update to an ADD that nobody
+ * is told the value of: who has added first shows in what is heard by waits alone.
+ */
+static bool are_counts(const circle_t *c)
+{
+	for (int i = 0; i < c->count; i++) {
+		const tsr_load_store_t *from = c->pair[i], *to = c->pair[(i + 1) % c->count];
+		const bool counts =
+			to->unread && c->x->operations[from->store].kind == TSR_FINDING_UPDATE;
+		if (!counts && !would_synchronise(c->x, from, to))
+			return false;
+	}
+	return true;
+}
+
 static bool all_awaited(const circle_t *c)
 {
 	for (int i = 0; i < c->count; i++)
@@ -222,7 +243,7 @@ static bool is_open(const circle_t *c)
 {
 	/* of each pair's load, the pairs whose stores it comes before */
 	unsigned before[TSR_MOST_CIRCLE] = {0};
-	bool more = true, open = !all_update(c) && !all_awaited(c);
+	bool more = true, open = !all_update(c) && !all_awaited(c) && !are_counts(c);
 	for (int i = 0; i < c->count; i++)
 		for (int j = 0; j < c->count; j++)
 			before[i] |= (unsigned)(i == j || came_first(c->x, c->pair[i], c->pair[j]))
@@ -368,7 +389,7 @@ static void keep(tsr_buffering_t *b, const tsr_load_store_t *pair)
 		tsr_load_store_t *old = &b->pairs[i];
 		if (old->thread == pair->thread && old->loaded == pair->loaded &&
 		    old->stored == pair->stored && old->reach.acquires == pair->reach.acquires &&
-		    old->reach.releases == pair->reach.releases) {
+		    old->reach.releases == pair->reach.releases && old->unread == pair->unread) {
 			replace(old, pair);
 			return;
 		}
@@ -439,6 +460,7 @@ static void add_pairs(tsr_exploration_t *x, uint32_t store, uint64_t stored, uin
 		pair.reach = load->reach;
 		pair.readable = load->readable;
 		pair.awaited = load->awaited;
+		pair.unread = load->unread;
 		widen(&pair.reach.releases, true, releases);
 		compare(x, &pair);
 		keep(&x->buffering, &pair);
@@ -455,6 +477,7 @@ static void add_load(tsr_actor_t *actor, const tsr_recent_load_t *load)
 		tsr_recent_load_t *old = &actor->loads[i % TSR_RECENT_LOADS];
 		if (old->object == load->object && old->reach.acquires == load->reach.acquires &&
 		    old->reach.releases == load->reach.releases && old->awaited == load->awaited &&
+		    old->unread == load->unread &&
 		    memcmp(&old->readable, &load->readable, sizeof old->readable) == 0) {
 			*old = *load;
 			return;
@@ -499,7 +522,8 @@ void tsr_buffering_note(tsr_exploration_t *x, uint32_t operation, const tsr_view
 					.reach = {acquires(order) ? scope : none, none},
 					.readable = readable_by(access, wrote),
 					.awaited =
-						x->operations[operation].kind == TSR_FINDING_WAIT};
+						x->operations[operation].kind == TSR_FINDING_WAIT,
+					.unread = access->adds};
 	add_load(tsr_actor(x), &load);
 }
 

@@ -406,6 +406,17 @@ try tessera check -n 2 --seeds 100 "$lockfree" closing
 	"$TAP_FILES/out"
 verdict $? "a failure order that is too weak is advised" "exit code $code"
 
+# Counts of signals that nobody is told of close no circle with waits that acquire them.
+rounds="$BUILD/tests/planted/order/rounds"
+for ranks in 3 5; do
+	for kind in each all; do
+		prints "rounds that are counted: $kind, $ranks ranks" '^no finding$' \
+			tessera check -n $ranks --seeds 100 "$rounds" $kind
+	done
+	prints "a count that is looked at without an acquire, $ranks ranks" \
+		'^warning: load-buffering: ' tessera check -n $ranks --seeds 100 "$rounds" looked
+done
+
 # A credit that is given before the read that it is for: both orders of the race are one finding.
 credit="$BUILD/tests/planted/races/credit"
 try tessera check -n 2 --seeds 100 "$credit" early
