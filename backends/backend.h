@@ -78,8 +78,8 @@ typedef struct tsr_host {
 	 */
 	int (*lost_rank)(void *ctx);
 	/**
-	 * Finds the allocation that holds the byte at `heap_offset` of this rank's heap. Returns
-	 * false if there is none.
+	 * Finds the allocation that holds the byte at `heap_offset` of this rank's heap, and the
+	 * name that it has in reports, as tsr_heap_find gives it. Returns false if there is none.
 	 */
 	bool (*find_allocation)(void *ctx, size_t heap_offset, char name_out[32],
 				size_t *offset_out);

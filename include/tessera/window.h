@@ -115,8 +115,8 @@ TSR_API void tsr_pool_free(void *memory, ptrdiff_t size_bytes, int device, void 
  *                that of aligned_alloc or mmap. Or, on CUDA, other memory of this
  *                rank's GPU as above.
  * @param size_bytes  a multiple of tsr_window_unit_bytes.
- * @param name  the window's name in reports. The library copies it. Null means
- *              "unnamed".
+ * @param name  the window's name in reports. The library copies it. Null: as
+ *              for tsr_heap_alloc.
  * Errors:     TSR_ERR_ARGUMENT (null, unaligned or missing memory; memory that
  *             is part of another window, of a heap, or of another rank's memory
  *             in this call; on the emulator memory that is shared with other

@@ -257,7 +257,7 @@ static tsr_status_t describe_release(tsr_world_t *world, const char *call,
 			return tsr_error(TSR_ERR_ARGUMENT,
 					 "%s was given the window \"%s\"; release it by "
 					 "tsr_window_release",
-					 call, name);
+					 call, tsr_allocator_shown(name));
 	} else {
 		snprintf(text, text_bytes, "nothing at offset %zu", *offset_out);
 	}

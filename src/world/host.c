@@ -28,7 +28,7 @@ static bool find_allocation(void *ctx, size_t heap_offset, char name_out[32], si
 	pthread_mutex_lock(&world->allocator_lock);
 	const bool found = tsr_heap_allocation(world, heap_offset, &name, &begin, &size);
 	if (found) {
-		tsr_text_cut(name, 32, name_out);
+		tsr_text_cut(tsr_allocator_shown(name), 32, name_out);
 		*offset_out = heap_offset - begin;
 	}
 	pthread_mutex_unlock(&world->allocator_lock);
