@@ -126,11 +126,6 @@ int tool_check_nodes(const char *command, const tsr_launcher_t *launcher)
 		return tool_misuse(command,
 				   "--nodes %d with -n %d: every node has at least one rank",
 				   launcher->nodes, launcher->ranks);
-	if (launcher->nodes > 1 && launcher->placement == TSR_PLACE_THREAD)
-		return tool_misuse(command,
-				   "--nodes %d: ranks as threads share one process, so they are on "
-				   "one node",
-				   launcher->nodes);
 	return TOOL_OK;
 }
 

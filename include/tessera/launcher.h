@@ -31,8 +31,9 @@ typedef struct tsr_launcher {
 	const char *backend; /* null: TESSERA_BACKEND, or the best one present */
 	/* Emulated nodes on this machine, 1 .. ranks: ranks of different nodes share no memory, and
 	 * know each other by the network alone. Node 0 has the first ranks, and so on; the first
-	 * nodes have one rank more where the numbers do not divide. 0 or 1: one node. Not with
-	 * ranks as threads. */
+	 * nodes have one rank more where the numbers do not divide. 0 or 1: one node. Ranks
+	 * as threads are split alike, but have no network namespaces
+	 * (TESSERA_NODE_NETWORK). */
 	int nodes;
 } tsr_launcher_t;
 

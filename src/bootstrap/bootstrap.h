@@ -118,7 +118,7 @@ int tsr_node_in_blocks(int rank, int ranks, int nodes, int *first_out);
 
 /**
  * Where rank 0 listens for the other nodes, for a log; "" on all other ranks,
- * and in a world of one node.
+ * in a world of one node, and where ranks are threads.
  */
 const char *tsr_boot_listens(const tsr_boot_t *boot);
 

@@ -74,11 +74,12 @@ static tsr_status_t check_nodes(const tsr_launcher_t *launcher, plan_t *plan)
 			TSR_ERR_ARGUMENT,
 			"a world of %d ranks on %d nodes: every node has at least one rank",
 			plan->ranks, plan->nodes);
-	if (launcher->nodes > 1 && plan->threads)
+	if (plan->nodes > 1 && plan->threads &&
+	    plan->options.node_network == TSR_NODES_IN_NAMESPACES)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
-				 "ranks as threads share one process, so they are on one node: use "
-				 "the placement 'process' for %d nodes",
-				 plan->nodes);
+				 "ranks as threads are in one process and so in its network "
+				 "namespace: use the placement 'process', or the node network "
+				 "'auto' or 'loopback'");
 	if (plan->nodes > 1 && plan->options.check != NULL)
 		return tsr_error(TSR_ERR_UNSUPPORTED,
 				 "tessera check explores ranks in one process, so they are on one "

@@ -180,6 +180,18 @@ static tsr_status_t exchange_addresses(tsr_world_t *world, tsr_net_memory_t *mem
 	return status == TSR_ERR_ABORTED && ended != TSR_OK ? ended : status;
 }
 
+/** Nodes that are threads of one process need not meet. */
+static void log_nodes(const tsr_world_t *world)
+{
+	const char *listens = tsr_boot_listens(world->boot);
+	const bool apart =
+		world->options.node >= 0 && world->options.node_network == TSR_NODES_IN_NAMESPACES;
+	tsr_log(TSR_LOG_INFO, "%d nodes%s%s%s, connected by %s", world->node_count,
+		apart ? " in network namespaces" : "",
+		*listens ? ", which have met at " : " in one process", listens,
+		tsr_net_description(world->host.net));
+}
+
 tsr_status_t tsr_world_connect_nodes(tsr_world_t *world)
 {
 	tsr_net_memory_t memory;
@@ -201,13 +213,7 @@ tsr_status_t tsr_world_connect_nodes(tsr_world_t *world)
 	if (status == TSR_OK)
 		status = exchange_addresses(world, &memory);
 	if (status == TSR_OK && world->rank == 0)
-		tsr_log(TSR_LOG_INFO, "%d nodes%s, which have met at %s, connected by %s",
-			world->node_count,
-			world->options.node >= 0 &&
-					world->options.node_network == TSR_NODES_IN_NAMESPACES
-				? " in network namespaces"
-				: "",
-			tsr_boot_listens(world->boot), tsr_net_description(world->host.net));
+		log_nodes(world);
 	return status;
 }
 

@@ -49,6 +49,16 @@ if [ -e "$BUILD/plugins/libtessera-net-ucx.so" ]; then
 		prints "perf $operation between nodes" '^# wrong elements: 0 \(ok\)$' \
 			tessera perf $operation -n 2 --nodes 2 -N 3 -m 50 -w 0
 	done
+	# wherever it is said that ranks are threads, and that there are nodes
+	for nodes in 'tessera run --nodes 2 -p thread' \
+		'env TESSERA_PLACEMENT=thread tessera run --nodes 2' \
+		'env TESSERA_NODES=2 tessera run -p thread'; do
+		# shellcheck disable=SC2086 # words
+		try env TESSERA_LOG=info $nodes -n 3 "$hello"
+		[ "$code" -eq 0 ] &&
+			grep -q ' 2 nodes in one process, connected by ' "$TAP_FILES/err"
+		verdict $? "ranks as threads on nodes: $nodes" "$(cat "$TAP_FILES/err")"
+	done
 	# a limit below that of ranks as threads, and above that of processes
 	refuses "ranks as threads that lack descriptors" 1 'about 1056 descriptors in this one' \
 		env TESSERA_NODES=2 sh -c "ulimit -n 200; exec tessera run -n 32 -p thread $hello"
@@ -96,8 +106,6 @@ done
 refuses "more nodes than ranks" 2 'every node has at least one rank' \
 	tessera run -n 2 --nodes 3 "$hello"
 refuses "no node" 2 '0' tessera run -n 2 --nodes 0 "$hello"
-refuses "nodes of threads" 2 'share one process' \
-	tessera run -n 2 --nodes 2 --placement thread "$hello"
-refuses "nodes of threads, as the environment says" 1 'share one process' \
-	env TESSERA_PLACEMENT=thread tessera run -n 2 --nodes 2 "$hello"
+refuses "network namespaces of threads" 1 "use the placement 'process'" \
+	tessera run -n 2 --nodes 2 --node-network namespaces --placement thread "$hello"
 finish
