@@ -47,17 +47,19 @@ class Program:
     def raw(self, text):
         os.write(self.out, text.encode())
 
-    def finding(self, name, line=40, other=28, allocation="inbox", swapped=False, **members):
+    def finding(
+        self, name, line=40, other=28, allocation="inbox", swapped=False, link=False, **members
+    ):
         now = {
             "call": "tsr_get", "file": "kernel.c", "line": line, "kind": "read", "rank": 1,
             "kernel": "send", "launch": 0, "block": 2, "worker": 0, "tile": [0, 64], "target": 1,
             "allocation": allocation, "offset": 4096, "bytes": 64, "order": "plain"
         }
         before = {**now, "call": "tsr_put", "line": other, "kind": "write", "rank": 0}
-        self.say(
-            "finding",
-            **{"class": name, "access": [before, now] if swapped else [now, before], **members}
-        )
+        access = [before, now] if swapped else [now, before]
+        if link:  # what is known of the edge that is missing
+            access.append({**before, "call": "tsr_signal", "line": 30})
+        self.say("finding", **{"class": name, "access": access, **members})
 
     def script_of(self, seed):
         fd = int(self.options["script_fd"])
@@ -92,6 +94,8 @@ class Program:
             self.finding("data-race", swapped=True)  # the same, the other way round
         if mode == "moved" and self.ranks >= 3 and (seed - self.ranks) % 7 == 0:
             self.finding("data-race")
+        if mode == "linked":
+            self.finding("data-race", link=seed == 3)
         if mode == "two":
             self.finding("data-race" if seed % 2 else "reuse")
         if mode == "many":

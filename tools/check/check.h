@@ -149,6 +149,8 @@ typedef struct check_found {
 	int world; /* index into the tally's worlds */
 	int ranks;
 	uint64_t schedules; /* that had it */
+	uint64_t
+		first_seed; /* the lowest of theirs, where `finding` may know more of a later one */
 	/* it is of what comes before the first kernel, so of all schedules */
 	bool common;
 	bool scripted;               /* a script is known */

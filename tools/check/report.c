@@ -177,6 +177,20 @@ static const char *bytes_text(uint64_t bytes, char *text, size_t size)
 	return text;
 }
 
+/** "in 5 of 9 schedules, first with seed 1", and which of them was shown. */
+static void print_schedules(const check_tally_t *tally, const check_found_t *found, FILE *out)
+{
+	if (found->common) {
+		fprintf(out, ": before the first kernel, so in all schedules");
+		return;
+	}
+	fprintf(out, ": in %" PRIu64 " of %" PRIu64 " schedules, first with seed %" PRIu64,
+		found->schedules, tally->worlds[found->world].schedules, found->first_seed);
+	if (found->finding->seed != found->first_seed)
+		fprintf(out, " (shown with seed %" PRIu64 ", which tells more)",
+			found->finding->seed);
+}
+
 static void print_table(const check_result_t *result, FILE *out)
 {
 	for (int i = 0; i < result->tally->found_count; i++) {
@@ -185,14 +199,7 @@ static void print_table(const check_result_t *result, FILE *out)
 		print_sites(found->finding, out);
 		if (result->tally->world_count > 1)
 			fprintf(out, ": %d rank%s", found->ranks, found->ranks == 1 ? "" : "s");
-		if (found->common)
-			fprintf(out, ": before the first kernel, so in all schedules");
-		else
-			fprintf(out,
-				": in %" PRIu64 " of %" PRIu64
-				" schedules, first with seed %" PRIu64,
-				found->schedules, result->tally->worlds[found->world].schedules,
-				found->finding->seed);
+		print_schedules(result->tally, found, out);
 		if (found->scripted && !found->common)
 			fprintf(out, ", at least %zu deviation%s", found->shortest.count,
 				found->shortest.count == 1 ? "" : "s");
@@ -332,9 +339,10 @@ static json_t *found_json(const check_case_t *subject, const check_found_t *foun
 	json_t *object = tsr_finding_json(found->finding);
 	char *command = check_found_command(subject, found);
 	char *script = found->scripted ? tsr_check_script_text(&found->shortest) : NULL;
-	json_t *more = json_pack("{s:i, s:I, s:s?, s:s?, s:i}", "ranks", found->ranks, "schedules",
-				 (json_int_t)found->schedules, "replay", command, "shortest",
-				 script, "cause", found->cause);
+	json_t *more =
+		json_pack("{s:i, s:I, s:I, s:s?, s:s?, s:i}", "ranks", found->ranks, "schedules",
+			  (json_int_t)found->schedules, "first_seed", (json_int_t)found->first_seed,
+			  "replay", command, "shortest", script, "cause", found->cause);
 	if (object == NULL || more == NULL || json_object_update(object, more) != 0) {
 		json_decref(object);
 		object = NULL;

@@ -15,6 +15,11 @@ static uint64_t uint_of(const json_t *object, const char *name)
 	return (uint64_t)json_integer_value(json_object_get(object, name));
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static void take_most(uint64_t *most, uint64_t value)
 {
 	*most = value > *most ? value : *most;
@@ -197,6 +202,7 @@ static void take_script(check_found_t *found, const tsr_check_script_t *script)
 static void merge(check_found_t *found, tsr_finding_t *finding, const tsr_check_script_t *script)
 {
 	found->schedules++;
+	found->first_seed = least(found->first_seed, finding->seed);
 	take_script(found, script);
 	const int more = finding->accesses - found->finding->accesses;
 	if (more > 0 || (more == 0 && finding->seed < found->finding->seed)) {
@@ -229,6 +235,7 @@ static check_found_t *add(check_tally_t *tally, tsr_finding_t *finding, char *ke
 						    .world = tally->world_count - 1,
 						    .ranks = world->ranks,
 						    .fresh = first,
+						    .first_seed = finding->seed,
 						    .schedules = 1};
 	return &grown[tally->found_count++];
 }

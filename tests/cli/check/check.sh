@@ -75,6 +75,12 @@ report "counts as JSON" \
 finds "a quoted command" 1 "replay .*'it'\\\\''s' ''$" -n 2 --seeds 1 "$fake" race "it's" ''
 finds "two findings" 1 '^2 findings$' -n 2 --seeds 5 "$fake" two
 seen "the second with its own seed" '^reuse .* in 2 of 5 schedules, first with seed 2' 1
+finds "a finding of which a later schedule knows more" 1 '^  replay .* --replay 3 ' \
+	-n 2 --seeds 5 --json "$json" "$fake" linked
+seen "says with which seed it showed first" \
+	' in 5 of 5 schedules, first with seed 1 \(shown with seed 3, which tells more\), ' 1
+report "so does JSON" \
+	'r["findings"][0]["first_seed"] == 1 and r["findings"][0]["seed"] == 3'
 prints "a warning is no finding" '^no finding, 1 warning$' \
 	tessera check -n 2 --seeds 5 --json "$json" "$fake" warning
 report "and is told apart" \
