@@ -2,6 +2,7 @@
  * The workloads of this executable. Each puts a pointer to its struct into a
  * section, which the linker gathers into one array.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/workload.h"
@@ -35,6 +36,15 @@ const workload_t *workload_at(int index)
 	return workload;
 }
 
+/** "attention, moe". */
+static void list_names(const char *const *names, char *text, size_t size)
+{
+	size_t used = 0;
+	for (int i = 0; names[i] != NULL && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "",
+					 names[i]);
+}
+
 tsr_status_t workload_find(const char *name, const workload_t **workload_out)
 {
 	enum { MOST = 64 };
@@ -48,6 +58,10 @@ tsr_status_t workload_find(const char *name, const workload_t **workload_out)
 		}
 	}
 	const char *near = tsr_nearest_name(name, names);
-	return tsr_error(TSR_ERR_NOT_FOUND, "unknown workload '%s'%s%s%s", name,
-			 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	char all[512] = "";
+	if (near)
+		return tsr_error(TSR_ERR_NOT_FOUND, "unknown workload '%s'; did you mean '%s'?",
+				 name, near);
+	list_names(names, all, sizeof all);
+	return tsr_error(TSR_ERR_NOT_FOUND, "unknown workload '%s'; there are %s", name, all);
 }

@@ -199,9 +199,12 @@ static tsr_status_t find_pattern(const workload_t *workload, const char *name, i
 			return TSR_OK;
 		}
 	const char *near = tsr_nearest_name(name, names);
+	if (near)
+		return tsr_error(TSR_ERR_NOT_FOUND, "pattern '%s' is unknown; did you mean '%s'?",
+				 name, near);
 	return tsr_error(TSR_ERR_NOT_FOUND,
-			 "pattern '%s' is unknown; did you mean '%s'? --help lists all", name,
-			 near ? near : names[0]);
+			 "pattern '%s' is unknown; 'tessera bench --list' has those of %s", name,
+			 workload->name);
 }
 
 static void mark_all(const workload_t *workload, bool patterns[WORKLOAD_PATTERNS])

@@ -37,7 +37,8 @@ const char *tsr_nearest_name(const char *text, const char *const *names)
 	if (length == 0 || length > LONGEST)
 		return NULL;
 	const char *nearest = NULL;
-	size_t nearest_distance = length / 3 + 1; /* a third of the letters wrong is another word */
+	/* with more than a third of the letters wrong it is another word; one may be always */
+	size_t nearest_distance = (length + 2) / 3;
 	for (; *names != NULL; names++) {
 		if (strlen(*names) > LONGEST)
 			continue;

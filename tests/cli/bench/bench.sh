@@ -54,6 +54,8 @@ prints "fused sends before the last product" '^fused-sequential .* yes +ok$' \
 
 refuses "no workload" 2 'which workload' tessera bench
 refuses "a misspelt workload" 2 "did you mean 'gemm-all-scatter'" tessera bench gem-all-scatter
+refuses "a workload like none" 2 "workload 'foo'; there are .*, gemm-all-scatter, .*, moe, " \
+	tessera bench foo
 refuses "an extent of zero" 2 '0x8x8.*at least 1' \
 	tessera bench gemm-all-scatter --pattern fused-sequential -n 3 --shape 0x8x8
 refuses "a negative extent" 2 '-3x8x8.*at least 1' $gas --shape -3x8x8
@@ -66,6 +68,8 @@ refuses "a shape that overflows" 2 'overflows' $gas --shape 99999999999x99999999
 refuses "an extent that overflows" 2 'overflows' $gas --shape 99999999999999999999x1x1
 refuses "a misspelt pattern" 2 "did you mean 'fused-sequential'" $gas --pattern fused-sequentail
 refuses "a pattern like none" 2 "'turbo' is unknown" $gas --pattern turbo
+refuses "a pattern like none of another" 2 "unknown; 'tessera bench --list' has those of moe" \
+	tessera bench moe --pattern turbo
 refuses "the fastest pattern where none is known" 2 'does not know which' \
 	tessera bench attention --pattern fastest
 refuses "an empty pattern" 2 "'' is unknown" $gas --pattern all,

@@ -254,5 +254,6 @@ Test(parse, nearest_name)
 	cr_assert_str_eq(tsr_nearest_name("CUDA", names), "cuda");
 	cr_assert_str_eq(tsr_nearest_name("cudda", names), "cuda");
 	cr_assert(tsr_nearest_name("opencl", names) == NULL);
+	cr_assert(tsr_nearest_name("hut", names) == NULL);
 	cr_assert(tsr_nearest_name("", names) == NULL);
 }
