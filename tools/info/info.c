@@ -141,6 +141,25 @@ static int write_files(const job_t *job)
 	return code;
 }
 
+/** On standard error, so that files of no rows stay what they are. */
+static void say_nothing_found(const job_t *job)
+{
+	const char *only = "";
+	size_t rows = 0;
+
+	for (const section_t *section = job->sections; section->name; section++) {
+		if (!section->asked)
+			continue;
+		rows += json_is_object(section->found) ? json_object_size(section->found)
+						       : json_array_size(section->found);
+		only = section->name;
+	}
+	if (job->filter && rows == 0)
+		fprintf(stderr,
+			"tessera info: nothing has '%s' in it; 'tessera info%s%s' shows all\n",
+			job->filter, job->asked == 1 ? " " : "", job->asked == 1 ? only : "");
+}
+
 static bool is_stdout(const char *file)
 {
 	return file && strcmp(file, "-") == 0;
@@ -157,6 +176,7 @@ static int show(job_t *job)
 			section->print(section->found);
 	}
 	fflush(stdout);
+	say_nothing_found(job);
 	const int code = write_files(job);
 	for (section_t *section = job->sections; section->name; section++)
 		json_decref(section->found);
