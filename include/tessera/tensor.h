@@ -172,8 +172,9 @@ TSR_API tsr_status_t tsr_tensor_view_at(const tsr_tensor_t *tensor, const int64_
  * elements from `data` on; consecutive rows are `ld` elements apart. The offset
  * of `data` in its allocation must be a multiple of the element size, and the
  * matrix must end inside that allocation. This call checks that; tsr_view in a
- * kernel does not. A rank whose part is empty makes its view there: it may have
- * extents of 0, and calls then do nothing.
+ * kernel does not. It refuses an empty matrix. Where a rank may have no rows or
+ * columns, hand `data` and the extents to the kernel and call tsr_view there: a
+ * view may have extents of 0, and calls with it do nothing.
  *
  * Called by:  any thread.
  * Errors:     TSR_ERR_ARGUMENT (rows or cols below 1; ld below cols; not inside
