@@ -186,6 +186,10 @@ TSR_DEV void tsr_gpu_record_open(const tsr_coop_t *coop, int worker);
  * elements, so their words are in the block's scratch memory. The block meets
  * first, because it, or workers that it had before, may still read there.
  */
+static_assert(TSR_PORT_WIDE_THREADS <= TSR_MAX_SPLIT * TSR_PORT_PART_THREADS &&
+		      TSR_PORT_BLOCK_THREADS(1) <= TSR_MAX_SPLIT * TSR_PORT_PART_THREADS,
+	      "a block is divided into more workers than TSR_MAX_SPLIT says");
+
 TSR_DEV tsr_coop_t tsr_split(tsr_coop_t *block)
 {
 	tsr_port_settle(block);

@@ -220,7 +220,7 @@ Test(split, the_whole_block_shares_the_work)
 
 /* ------------------------------------------------------------ a block that is split at run time */
 
-enum { MOST_PARTS = 16, PART_WORDS = 8 };
+enum { PART_WORDS = 8 };
 
 typedef struct divided_args {
 	/* of each block: mistakes; the turn that each worker has had */
@@ -252,13 +252,13 @@ TSR_KERNEL(divided, divided_args_t, a)
 		tsr_wait(block, a->retired + index, round - 1, next);
 		tsr_coop_t part = tsr_split(block), *worker = &part;
 		const int me = tsr_worker_index(worker), parts = tsr_worker_count(worker);
-		TSR_HEAP uint64_t *from = a->from + (index * MOST_PARTS + me) * PART_WORDS;
-		TSR_HEAP uint64_t *to = a->to + (index * MOST_PARTS + me) * PART_WORDS;
-		EXPECT(parts >= 1 && parts <= MOST_PARTS && me >= 0 && me < parts);
+		TSR_HEAP uint64_t *from = a->from + (index * TSR_MAX_SPLIT + me) * PART_WORDS;
+		TSR_HEAP uint64_t *to = a->to + (index * TSR_MAX_SPLIT + me) * PART_WORDS;
+		EXPECT(parts >= 1 && parts <= TSR_MAX_SPLIT && me >= 0 && me < parts);
 		EXPECT(tsr_block_index(worker) == index && tsr_rank(worker) == rank);
 		if (me > 0)
-			EXPECT(tsr_wait_local(worker, a->turn + index * MOST_PARTS + me - 1, round,
-					      TSR_SCOPE_DEVICE) == TSR_WAIT_OK);
+			EXPECT(tsr_wait_local(worker, a->turn + index * TSR_MAX_SPLIT + me - 1,
+					      round, TSR_SCOPE_DEVICE) == TSR_WAIT_OK);
 		EXPECT(tsr_atomic_add(worker, a->parts + index, (uint64_t)1, rank, TSR_RELAXED,
 				      TSR_SCOPE_DEVICE) ==
 		       (round - 1) * (uint64_t)parts + (uint64_t)me);
@@ -267,7 +267,7 @@ TSR_KERNEL(divided, divided_args_t, a)
 					 rank, TSR_RELAXED, TSR_SCOPE_DEVICE);
 		tsr_sync(worker);
 		tsr_put(worker, to, from, PART_WORDS * sizeof *to, next);
-		tsr_signal_local(worker, a->turn + index * MOST_PARTS + me, round,
+		tsr_signal_local(worker, a->turn + index * TSR_MAX_SPLIT + me, round,
 				 TSR_SCOPE_DEVICE);
 		tsr_signal(block, a->arrived + index, round, TSR_SIGNAL_SET, next);
 		tsr_wait(block, a->arrived + index, round, before);
@@ -281,7 +281,7 @@ TSR_KERNEL(divided, divided_args_t, a)
 
 static int divided_body(tsr_world_t *world, int argc, char **argv)
 {
-	const size_t words = BLOCKS * MOST_PARTS;
+	const size_t words = BLOCKS * TSR_MAX_SPLIT;
 	uint64_t seen[BLOCKS], parts[BLOCKS];
 	(void)argc, (void)argv;
 	divided_args_t a = {.verdict = zeroed(world, sizeof seen, "verdict"),
