@@ -10,9 +10,17 @@
 #include "src/explore/process/fibre_jump.h"
 #include "src/explore/process/fibre_watch.h"
 
+/** Fibres that have one stack in turn. */
+typedef struct family {
+	tsr_fibre_t *first; /* whose mapping it is */
+	tsr_fibre_t *there; /* whose frames are on the stack; null: nobody's */
+	int members;        /* that have not ended */
+} family_t;
+
 /*
  * Lies at the upper end of its stack's mapping, in a page that is touched
- * anyway; that of the thread's own stack lies in the pool.
+ * anyway; that of the thread's own stack lies in the pool, and that of a fibre
+ * that was forked in memory of its own.
  */
 struct tsr_fibre {
 	tsr_jump_t jump;
@@ -26,6 +34,9 @@ struct tsr_fibre {
 	unsigned number;                   /* valgrind's, of the stack */
 	struct tsr_fibre *next, *previous; /* among those in use; `next` among the free ones */
 	tsr_error_slot_t errors;
+	family_t *family;    /* null: it has its stack for itself */
+	unsigned char *kept; /* its frames, while another one of the family is on the stack */
+	size_t kept_bytes, kept_room;
 };
 
 struct tsr_fibres {
@@ -33,6 +44,8 @@ struct tsr_fibres {
 	tsr_fibre_t *used, *free;
 	/* has called tsr_fibre_leave, and can be reused once another stack is arrived at */
 	tsr_fibre_t *left;
+	/* moves frames from a stack of its own: null: nothing has forked; and what it is to do */
+	tsr_fibre_t *mover, *moves, *forks;
 	size_t page_bytes, bytes;
 	unsigned char *common; /* stacks that forked processes have in common; null: none */
 	size_t common_stack;   /* bytes of each */
@@ -142,12 +155,35 @@ static void use(tsr_fibres_t *fibres, tsr_fibre_t *fibre)
 	fibres->used = fibre;
 }
 
+/** Leaves its family. The fibre whose stack is free now, or null: others are on it. */
+static tsr_fibre_t *leave_family(tsr_fibre_t *fibre)
+{
+	family_t *family = fibre->family;
+	tsr_fibre_t *first = family->first;
+	if (family->there == fibre)
+		family->there = NULL;
+	free(fibre->kept);
+	fibre->kept = NULL;
+	fibre->kept_room = 0;
+	if (fibre != first)
+		free(fibre);
+	if (--family->members > 0)
+		return NULL;
+	free(family);
+	first->family = NULL;
+	return first;
+}
+
 static void retire(tsr_fibres_t *fibres, tsr_fibre_t *fibre)
 {
 	*(fibre->previous ? &fibre->previous->next : &fibres->used) = fibre->next;
 	if (fibre->next)
 		fibre->next->previous = fibre->previous;
 	tsr_watch_end(&fibre->watch);
+	if (fibre->family)
+		fibre = leave_family(fibre);
+	if (!fibre)
+		return;
 	fibre->next = fibres->free;
 	fibres->free = fibre;
 }
@@ -237,12 +273,23 @@ TSR_WATCH_INLINE void leave(tsr_fibres_t *fibres, tsr_fibre_t *from, tsr_fibre_t
 	tsr_watch_leave(&from->watch, &to->watch, for_good);
 }
 
+/** The fibre to switch to, so that `to` goes on: its frames may have to be moved first. */
+static tsr_fibre_t *way_to(tsr_fibres_t *fibres, tsr_fibre_t *to)
+{
+	if (!to)
+		return &fibres->outside;
+	if (!to->family || to->family->there == to || fibres->running == fibres->mover)
+		return to;
+	fibres->moves = to;
+	return fibres->mover;
+}
+
 void tsr_fibre_switch(tsr_fibres_t *fibres, tsr_fibre_t *to)
 {
 	tsr_fibre_t *from = fibres->running;
 	const int error = errno;
 
-	to = to ? to : &fibres->outside;
+	to = way_to(fibres, to);
 	if (to == from)
 		return;
 	leave(fibres, from, to, false);
@@ -255,11 +302,113 @@ void tsr_fibre_leave(tsr_fibres_t *fibres, tsr_fibre_t *to)
 {
 	tsr_fibre_t *from = fibres->running;
 
-	to = to ? to : &fibres->outside;
+	to = way_to(fibres, to);
 	fibres->left = from;
 	leave(fibres, from, to, true);
 	tsr_jump(&from->jump, &to->jump);
 	abort(); /* nobody jumps back to who has left for good */
+}
+
+/* ------------------------------------------------------------------ forks */
+
+/** Keeps frames of the fibre that is on its family's stack in `as`, itself or one like it. */
+static void keep(const tsr_fibre_t *fibre, tsr_fibre_t *as)
+{
+	unsigned char *frames = tsr_jump_frames(&fibre->jump);
+	const size_t bytes = (size_t)((unsigned char *)fibre->family->first - frames);
+	if (as->kept_room < bytes) {
+		unsigned char *room = realloc(as->kept, 2 * bytes);
+		if (!room)
+			abort(); /* it cannot go on, and neither can the other */
+		as->kept = room;
+		as->kept_room = 2 * bytes;
+	}
+	tsr_watch_taken(frames, bytes);
+	memcpy(as->kept, frames, bytes);
+	as->kept_bytes = bytes;
+}
+
+static void put_back(tsr_fibre_t *fibre)
+{
+	unsigned char *frames = tsr_jump_frames(&fibre->jump);
+	tsr_watch_given(frames, fibre->kept_bytes);
+	memcpy(frames, fibre->kept, fibre->kept_bytes);
+	fibre->family->there = fibre;
+}
+
+/** The mover's life: whoever switches to it has said what it is to do. */
+static void move(void *context)
+{
+	tsr_fibres_t *fibres = context;
+	for (;;) {
+		tsr_fibre_t *to = fibres->moves, *fork = fibres->forks;
+		if (fork) {
+			fork->jump = to->jump;
+			keep(to, fork);
+			fibres->forks = NULL;
+		} else {
+			if (to->family->there)
+				keep(to->family->there, to->family->there);
+			put_back(to);
+		}
+		tsr_fibre_switch(fibres, to);
+	}
+}
+
+/** A fibre on the stack of another, in the same family. */
+static tsr_fibre_t *adopt(tsr_fibre_t *parent)
+{
+	tsr_fibre_t *fibre = calloc(1, sizeof *fibre);
+	family_t *family = parent->family ? parent->family : calloc(1, sizeof *family);
+	if (!fibre || !family) {
+		free(fibre);
+		if (!parent->family)
+			free(family);
+		return NULL;
+	}
+	if (!parent->family)
+		*family = (family_t){.first = parent, .there = parent, .members = 1};
+	family->members++;
+	parent->family = fibre->family = family;
+	fibre->fibres = parent->fibres;
+	fibre->slot = &fibre->errors;
+	fibre->mapping = parent->mapping;
+	fibre->mapping_bytes = parent->mapping_bytes;
+	fibre->watch.bottom = parent->watch.bottom;
+	fibre->watch.bytes = parent->watch.bytes;
+	use(fibre->fibres, fibre);
+	return fibre;
+}
+
+bool tsr_fibres_fork(void)
+{
+	return TSR_JUMP_MOVES && tsr_watch_moves();
+}
+
+tsr_status_t tsr_fibre_fork(tsr_fibres_t *fibres, tsr_fibre_t **fork_out, bool *forked_out)
+{
+	tsr_fibre_t *self = fibres->running;
+	/* of a size that there is already */
+	const size_t stack = self->mapping_bytes - fibres->page_bytes - sizeof(tsr_fibre_t) - 64;
+	if (!tsr_fibres_fork())
+		return tsr_error(TSR_ERR_UNSUPPORTED,
+				 "fibres cannot fork here; build for x86-64 or arm64, without "
+				 "ThreadSanitizer");
+	if (!fibres->mover) {
+		const tsr_status_t status =
+			tsr_fibre_create(fibres, move, fibres, stack, &fibres->mover);
+		if (status != TSR_OK)
+			return status;
+	}
+	tsr_fibre_t *fork = adopt(self);
+	if (!fork)
+		return tsr_error(TSR_ERR_NO_MEMORY, "no memory to fork a fibre; free some");
+	*fork_out = fork;
+	fibres->moves = self;
+	fibres->forks = fork;
+	tsr_fibre_switch(fibres, fibres->mover);
+	*forked_out = fibres->running == fork; /* here the fork begins, too */
+	return TSR_OK;
 }
 
 void tsr_fibre_abandon(tsr_fibres_t *fibres, tsr_fibre_t *fibre)

@@ -60,6 +60,23 @@ void tsr_fibre_switch(tsr_fibres_t *fibres, tsr_fibre_t *to);
 /** As tsr_fibre_switch; the calling fibre ends. */
 _Noreturn void tsr_fibre_leave(tsr_fibres_t *fibres, tsr_fibre_t *to);
 
+/** Whether fibres fork: on x86-64 and arm64, where no sanitizer counts their frames. */
+bool tsr_fibres_fork(void);
+
+/**
+ * Makes a fibre that goes on from here as the caller does, with the same frames
+ * at the same addresses. They have the stack in turn: the frames of whoever does
+ * not run are kept elsewhere while the other runs. So nobody else may use an
+ * address in their frames, and what both have an address of they share. Writes
+ * the new fibre to `*fork_out`, which is in no frame of the caller's. Returns
+ * twice: at once, and with `*forked_out` set in the new fibre when that is first
+ * switched to.
+ * Called by:  a fibre that has a stack from here.
+ * Errors:     TSR_ERR_NO_MEMORY; TSR_ERR_UNSUPPORTED where
+ *             !tsr_fibres_fork.
+ */
+tsr_status_t tsr_fibre_fork(tsr_fibres_t *fibres, tsr_fibre_t **fork_out, bool *forked_out);
+
 /**
  * Ends a fibre that does not run, at any point. Its stack is reused; what it
  * holds is not released.

@@ -24,6 +24,16 @@
 #include <ucontext.h>
 #endif
 
+/*
+ * Whether the frames of a fibre may be moved away while it does not run
+ * (tsr_fibre_fork): what a jump saves holds no address of itself.
+ */
+#if TSR_JUMP_DIRECT || defined(__aarch64__)
+#define TSR_JUMP_MOVES 1
+#else
+#define TSR_JUMP_MOVES 0
+#endif
+
 /** Where a fibre that does not run continues. */
 typedef struct tsr_jump {
 #if TSR_JUMP_DIRECT
@@ -45,6 +55,19 @@ void tsr_jump_prepare(tsr_jump_t *jump, unsigned char *bottom, size_t bytes, tsr
 #if TSR_JUMP_DIRECT
 void tsr_jump_direct(void **from, void *to);
 #endif
+
+/** The lowest address of what a fibre that does not run has on its stack. */
+static inline unsigned char *tsr_jump_frames(const tsr_jump_t *jump)
+{
+#if TSR_JUMP_DIRECT
+	return jump->stack;
+#elif defined(__aarch64__)
+	return (unsigned char *)(uintptr_t)jump->context.uc_mcontext.sp;
+#else
+	(void)jump;
+	return NULL; /* none forks here */
+#endif
+}
 
 /**
  * Continues at `to`. Returns when another fibre jumps to `from`. Inline,

@@ -34,8 +34,8 @@
 #endif
 
 #if defined(__has_include)
-#if __has_include(<valgrind/valgrind.h>)
-#include <valgrind/valgrind.h>
+#if __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
 #define TSR_WATCH_VALGRIND 1
 #endif
 #endif
@@ -70,6 +70,40 @@ static inline void tsr_watch_no_stack(unsigned number)
 	(void)number;
 #if TSR_WATCH_VALGRIND
 	VALGRIND_STACK_DEREGISTER(number);
+#endif
+}
+
+/**
+ * Whether frames may be moved: ThreadSanitizer counts them, and AddressSanitizer
+ * may have locals elsewhere (detect_stack_use_after_return).
+ */
+static inline int tsr_watch_moves(void)
+{
+#if TSR_WATCH_ADDRESSES
+	return !__asan_get_current_fake_stack();
+#else
+	return !TSR_WATCH_THREADS;
+#endif
+}
+
+/**
+ * Frames are about to be moved from there. What AddressSanitizer has closed
+ * between their locals stays open.
+ */
+static inline void tsr_watch_taken(void *frames, size_t bytes)
+{
+	(void)frames, (void)bytes;
+#if TSR_WATCH_ADDRESSES
+	__asan_unpoison_memory_region(frames, bytes);
+#endif
+}
+
+/** Frames are about to be moved there, where a stack may have ended. */
+static inline void tsr_watch_given(void *frames, size_t bytes)
+{
+	tsr_watch_taken(frames, bytes);
+#if TSR_WATCH_VALGRIND
+	(void)VALGRIND_MAKE_MEM_UNDEFINED(frames, bytes);
 #endif
 }
 

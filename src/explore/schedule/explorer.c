@@ -112,30 +112,21 @@ static void task_main(void *argument)
 
 	live->pending = NULL;
 	live->body(live->context);
-	tsr_step_over(e, live);
+	tsr_step_over(e, e->running); /* which a fork of this one may be */
 	end_task(e);
 	tsr_explorer_leave(e);
 }
 
-tsr_status_t tsr_explorer_spawn(tsr_explorer_t *e, const tsr_task_who_t *who, tsr_task_fn body,
-				void *context, size_t stack_bytes, int *task_out)
+static tsr_status_t no_memory(const tsr_explorer_t *e)
 {
-	tsr_live_t *live = reserve(e) ? calloc(1, sizeof *live) : NULL;
-	if (!live)
-		return tsr_error(TSR_ERR_NO_MEMORY, "no memory for task %d; free some", e->tasks);
-	if (!stack_bytes)
-		stack_bytes =
-			who->kind == TSR_TASK_HOST ? TSR_STACK_HOST_BYTES : TSR_STACK_WORKER_BYTES;
-	const tsr_status_t status =
-		tsr_fibre_create(e->fibres, task_main, live, stack_bytes, &live->fibre);
-	if (status) {
-		free(live);
-		return status;
-	}
+	return tsr_error(TSR_ERR_NO_MEMORY, "no memory for task %d; free some", e->tasks);
+}
+
+/** A task that has a fibre is one of the explorer's from now on. */
+static int add(tsr_explorer_t *e, tsr_live_t *live, const tsr_task_who_t *who)
+{
 	live->explorer = e;
 	live->number = e->tasks++;
-	live->body = body;
-	live->context = context;
 	live->pending = &not_begun;
 	live->said = true;
 	*tsr_task_of(e, live->number) =
@@ -145,8 +136,53 @@ tsr_status_t tsr_explorer_spawn(tsr_explorer_t *e, const tsr_task_who_t *who, ts
 	if (e->alive.count > e->most_live)
 		e->most_live = e->alive.count;
 	tsr_explorer_news(e);
-	*task_out = live->number;
+	return live->number;
+}
+
+tsr_status_t tsr_explorer_spawn(tsr_explorer_t *e, const tsr_task_who_t *who, tsr_task_fn body,
+				void *context, size_t stack_bytes, int *task_out)
+{
+	tsr_live_t *live = reserve(e) ? calloc(1, sizeof *live) : NULL;
+	if (!live)
+		return no_memory(e);
+	if (!stack_bytes)
+		stack_bytes =
+			who->kind == TSR_TASK_HOST ? TSR_STACK_HOST_BYTES : TSR_STACK_WORKER_BYTES;
+	const tsr_status_t status =
+		tsr_fibre_create(e->fibres, task_main, live, stack_bytes, &live->fibre);
+	if (status) {
+		free(live);
+		return status;
+	}
+	live->body = body;
+	live->context = context;
+	*task_out = add(e, live, who);
 	return TSR_OK;
+}
+
+bool tsr_explorer_forks(void)
+{
+	return tsr_fibres_fork();
+}
+
+tsr_status_t tsr_explorer_fork(tsr_explorer_t *e, const tsr_task_who_t *who, int *task_out,
+			       bool *forked_out)
+{
+	tsr_live_t *live = reserve(e) ? calloc(1, sizeof *live) : NULL;
+	if (!live)
+		return no_memory(e);
+	live->body = e->running->body;
+	live->context = e->running->context;
+	const tsr_status_t status = tsr_fibre_fork(e->fibres, &live->fibre, forked_out);
+	if (status != TSR_OK) {
+		free(live);
+	} else if (*forked_out) {
+		e->running->pending = NULL; /* it has begun; `live` was added before that */
+	} else {
+		e->running->has_forked = live->has_forked = true;
+		*task_out = add(e, live, who);
+	}
+	return status;
 }
 
 int tsr_explorer_self(const tsr_explorer_t *e)

@@ -125,6 +125,20 @@ void tsr_explorer_use(tsr_explorer_t *explorer, tsr_strategy_t *strategy);
 tsr_status_t tsr_explorer_spawn(tsr_explorer_t *explorer, const tsr_task_who_t *who,
 				tsr_task_fn body, void *context, size_t stack_bytes, int *task_out);
 
+/** tsr_fibres_fork. */
+bool tsr_explorer_forks(void);
+
+/**
+ * Adds a task that goes on from here as the running one does, in a copy of its
+ * frames (tsr_fibre_fork): nothing outside may have an address in these. Returns
+ * twice: to the running task, with the new one in `*task_out`, and with
+ * `*forked_out` set in the new one when it first runs. What awaits give as
+ * context is in no frame of either from now on.
+ * Errors:     as tsr_fibre_fork.
+ */
+tsr_status_t tsr_explorer_fork(tsr_explorer_t *explorer, const tsr_task_who_t *who, int *task_out,
+			       bool *forked_out);
+
 /** The running task, or TSR_NO_TASK outside; and its context, or null. */
 int tsr_explorer_self(const tsr_explorer_t *explorer);
 void *tsr_explorer_context(const tsr_explorer_t *explorer);
@@ -266,7 +280,8 @@ typedef enum tsr_awaited { TSR_AWAIT_OK, TSR_AWAIT_EXPIRED, TSR_AWAIT_ENDED } ts
 
 /**
  * A wait. Its callbacks may be called at any time until the await returns, on
- * any fibre. They must not change anything.
+ * any fibre. They must not change anything. The context of a task that may fork
+ * is in none of its frames.
  */
 typedef struct tsr_await {
 	tsr_await_kind_t kind;

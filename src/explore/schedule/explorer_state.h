@@ -86,8 +86,13 @@ typedef struct tsr_live {
 	void *context;
 	const tsr_pending_t *pending; /* of its current point or await */
 	const tsr_await_t *await;     /* its current await, or null */
-	bool expired;                 /* its deadline has expired */
-	bool dirty;                   /* it is in explorer->dirty */
+	/* it has forked, or is a fork: then these are copies, because the other may be where they
+	 * are on its stack */
+	bool has_forked;
+	tsr_pending_t point;
+	tsr_await_t waits;
+	bool expired; /* its deadline has expired */
+	bool dirty;   /* it is in explorer->dirty */
 	/* it spins by reads of the same, so its next operation sees the newest value */
 	bool newest;
 	/* it spins, because memory had no new state for long; nothing but a new state wakes it */

@@ -77,6 +77,10 @@ void tsr_explorer_point(tsr_explorer_t *e, const tsr_pending_t *pending)
 
 	tsr_step_over(e, live);
 	live->pending = pending;
+	if (live->has_forked) {
+		live->point = *pending;
+		live->pending = &live->point;
+	}
 	if (tsr_spins(e, live, pending) && !tsr_spin_insists(e, live))
 		tsr_spin_back(e, live);
 	else
@@ -105,6 +109,10 @@ int tsr_explorer_choose(tsr_explorer_t *e, tsr_choice_t kind, int n)
 
 static void enter_await(tsr_explorer_t *e, tsr_live_t *live, const tsr_await_t *await)
 {
+	if (live->has_forked) {
+		live->waits = *await;
+		await = &live->waits;
+	}
 	const tsr_pending_t *pending = &await->pending;
 
 	live->pending = pending;

@@ -60,6 +60,87 @@ Test(fibre, two_take_turns)
 	tsr_fibres_destroy(fibres);
 }
 
+/* Fibres that have forked: each counts in locals that are at the same address. */
+typedef struct fork_of {
+	tsr_fibres_t *fibres;
+	tsr_fibre_t *other[2]; /* the forks */
+	int *at[3];            /* where each has its number */
+	int sum[3], ended;
+} fork_of_t;
+
+__attribute__((noinline)) static void count_down(fork_of_t *f, int number, int depth)
+{
+	volatile int mine[8];
+	for (int i = 0; i < 8; i++)
+		mine[i] = number * depth + i;
+	tsr_fibre_switch(f->fibres, NULL);
+	if (depth > 0)
+		count_down(f, number, depth - 1);
+	for (int i = 0; i < 8; i++)
+		f->sum[number] += mine[i];
+}
+
+static void fork_twice(void *context)
+{
+	fork_of_t *f = context;
+	int number = 0;
+	bool forked;
+	f->at[0] = &number;
+	for (int i = 0; i < 2 && number == 0; i++) {
+		cr_assert(tsr_fibre_fork(f->fibres, &f->other[i], &forked) == TSR_OK);
+		if (forked)
+			number = i + 1;
+	}
+	f->at[number] = &number;
+	count_down(f, number, number + 2);
+	f->ended |= 1 << number;
+	tsr_fibre_leave(f->fibres, NULL);
+}
+
+Test(fibre, forks_have_frames_of_their_own)
+{
+	tsr_fibres_t *fibres = pool();
+	fork_of_t f = {.fibres = fibres};
+	tsr_fibre_t *next[3];
+	if (!tsr_fibres_fork()) {
+		tsr_fibres_destroy(fibres);
+		cr_skip_test("fibres do not fork in this build");
+	}
+	cr_assert(tsr_fibre_create(fibres, fork_twice, &f, 64 << 10, &next[0]) == TSR_OK);
+	tsr_fibre_switch(fibres, next[0]);
+	next[1] = f.other[0];
+	next[2] = f.other[1];
+	for (int turn = 0; turn < 6; turn++) /* the first ends first */
+		for (int number = 0; number < 3; number++)
+			if (!(f.ended & 1 << number))
+				tsr_fibre_switch(fibres, next[number]);
+	cr_expect_eq(f.ended, 7);
+	for (int number = 0; number < 3; number++) {
+		const int depths = (number + 2) * (number + 3) / 2;
+		cr_expect_eq(f.sum[number], 8 * number * depths + 28 * (number + 3));
+		cr_expect_eq(f.at[number], f.at[0]);
+	}
+	/* the stack is free for another */
+	const size_t bytes = tsr_fibres_bytes(fibres);
+	relay_t after = {.fibres = fibres, .rounds = 0};
+	tsr_fibre_switch(fibres, fibre(&after, run_in_turns, 64 << 10));
+	cr_expect_eq(tsr_fibres_bytes(fibres), bytes);
+	tsr_fibres_destroy(fibres);
+}
+
+Test(fibre, forks_are_abandoned_with_their_pool)
+{
+	tsr_fibres_t *fibres = pool();
+	fork_of_t f = {.fibres = fibres};
+	tsr_fibre_t *first;
+	cr_assert(tsr_fibre_create(fibres, fork_twice, &f, 64 << 10, &first) == TSR_OK);
+	if (tsr_fibres_fork())
+		tsr_fibre_switch(fibres, first);
+	if (tsr_fibres_fork())
+		tsr_fibre_switch(fibres, f.other[1]);
+	tsr_fibres_destroy(fibres);
+}
+
 static void err_and_wait(void *context)
 {
 	relay_t *relay = context;
