@@ -123,6 +123,7 @@ typedef struct tsr_cpu_worker {
 	unsigned char *before;         /* explored: shared memory as it was when that began */
 	struct tsr_cpu_passes *passes; /* how its passes are made; null: it was never asked */
 	unsigned char *stack;          /* where the frames of the kernel begin, from above */
+	tsr_coop_t *whole;             /* the block's coop, that the kernel was called with */
 	tsr_cpu_arena_t arena;
 } tsr_cpu_worker_t;
 
@@ -143,6 +144,7 @@ typedef struct tsr_cpu_block {
 	struct tsr_block_meeting *explored;        /* the same if the workers are fibres */
 	/* a value that the first worker gives to the others, between two meetings */
 	uint64_t given;
+	int parts; /* workers that tsr_split has made of the one; 0: it has not been called */
 
 	/* in the launch's free list or the device's queue; guarded by the device's lock, as
 	 * everything below */
@@ -150,6 +152,13 @@ typedef struct tsr_cpu_block {
 	/* workers that a thread has begun, and workers that have not ended */
 	int taken, unfinished;
 } tsr_cpu_block_t;
+
+/**
+ * Explored: makes two workers of a block of one, who has come to tsr_split for
+ * the first time, if the exploration chooses to. The second comes back from
+ * here, too: each with its part in the block's coop, in frames of its own.
+ */
+void tsr_cpu_explore_split(tsr_coop_t *block);
 
 /**
  * Keeps the first failure of the launch's stream, and ends the world. Any

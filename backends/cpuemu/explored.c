@@ -14,11 +14,10 @@
 
 /* ------------------------------------------------------------------ blocks */
 
-/** A worker's fibre and its private data. */
+/** What a worker's fibre is to run. */
 typedef struct fibre {
 	tsr_cpu_block_t *block;
 	int index;
-	tsr_cpu_worker_t worker;
 } fibre_t;
 
 static tsr_worker_who_t who_of(const tsr_cpu_block_t *block, int worker)
@@ -49,15 +48,17 @@ static void end_block(tsr_device_t *device, tsr_cpu_block_t *block)
 	tsr_cpu_block_ended(block);
 }
 
+/** The worker's private data is in its frames: a second worker has it from the first, and apart. */
 static void fibre_main(void *ctx)
 {
-	fibre_t *fibre = ctx;
-	tsr_cpu_block_t *block = fibre->block;
+	const fibre_t fibre = *(fibre_t *)ctx;
+	tsr_cpu_block_t *block = fibre.block;
 	tsr_device_t *device = block->launch->stream->device;
-	tsr_cpu_run_worker(&fibre->worker, block, fibre->index);
-	tsr_cpu_arena_clear(&fibre->worker.arena);
-	free(fibre->worker.passes);
-	free(fibre);
+	tsr_cpu_worker_t worker = {0};
+	free(ctx);
+	tsr_cpu_run_worker(&worker, block, fibre.index);
+	tsr_cpu_arena_clear(&worker.arena);
+	free(worker.passes);
 	tsr_exploration_end(tsr_cpu_explored(device), block->launch->end);
 	pthread_mutex_lock(&device->lock);
 	if (--block->unfinished == 0)
@@ -94,6 +95,44 @@ void tsr_cpu_explore_block(tsr_device_t *device, tsr_cpu_block_t *block)
 		status = begin_worker(device, block, i);
 	if (status != TSR_OK)
 		tsr_exploration_abort(tsr_cpu_explored(device), status, 0, tsr_last_error());
+}
+
+/** What the second worker has copied of the first's, and is not its own. */
+static void forget_first(tsr_cpu_worker_t *worker)
+{
+	worker->passes = NULL;
+	for (int i = 0; i < TSR_CPU_ARENA_DEPTH; i++)
+		worker->arena.slot[i] = (tsr_cpu_slot_t){.data = NULL};
+}
+
+/** Whether each of two workers could go on with what the one has. */
+static bool may_split(const tsr_coop_t *block)
+{
+	/* a copy of the block's coop, fragments, and the record are one worker's alone */
+	return block == block->worker->whole && block->worker->arena.depth == 0 &&
+	       !block->block->launch->entries && !block->block->launch->unit->engine;
+}
+
+void tsr_cpu_explore_split(tsr_coop_t *coop)
+{
+	tsr_cpu_block_t *block = coop->block;
+	tsr_device_t *device = block->launch->stream->device;
+	const tsr_worker_who_t second = who_of(block, 1);
+	const int index =
+		may_split(coop) ? tsr_exploration_split(tsr_cpu_explored(device), &second) : -1;
+	if (index < 0)
+		return;
+	coop->index = coop->worker->index = index;
+	coop->count = block->parts = 2;
+	if (index == 1) {
+		forget_first(coop->worker);
+		return;
+	}
+	/* Relaxed: a count for guesses. */
+	atomic_fetch_add_explicit(&block->env->running, 1, memory_order_relaxed);
+	pthread_mutex_lock(&device->lock);
+	block->unfinished++;
+	pthread_mutex_unlock(&device->lock);
 }
 
 /* ------------------------------------------------------------------ edges */

@@ -40,6 +40,7 @@ __attribute__((noinline)) static void run_kernel(tsr_coop_t *block, tsr_coop_t *
 {
 	const tsr_cpu_block_t *b = block->block;
 	block->worker->stack = __builtin_frame_address(0);
+	block->worker->whole = block;
 	b->kernel->cpu(block, worker, b->launch->args, b->shared);
 	block->worker->stack = NULL; /* and no jump in place of the call */
 }

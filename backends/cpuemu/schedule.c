@@ -39,6 +39,7 @@ static void block_begin(tsr_device_t *device, tsr_cpu_launch_t *launch)
 	block->next = NULL;
 	block->index = launch->begun++;
 	block->taken = 0;
+	block->parts = 0;
 	block->unfinished = (int)launch->kernel->workers;
 	/* Relaxed: the lock hands the block to its threads. */
 	atomic_store_explicit(&block->arrived, 0, memory_order_relaxed);

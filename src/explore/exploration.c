@@ -259,21 +259,31 @@ static tsr_views_place_t place_of(const tsr_exploration_t *x, const tsr_task_who
 	return place;
 }
 
-/** Spawns a fibre with a thread of the views. */
-static tsr_status_t spawn(tsr_exploration_t *x, const tsr_task_who_t *who, void (*body)(void *),
-			  void *ctx, const tsr_edge_t *after)
+/** The next task is `actor`, with a thread of the views. */
+static tsr_status_t enter(tsr_exploration_t *x, const tsr_task_who_t *who, tsr_actor_t actor,
+			  const tsr_edge_t *after)
 {
-	int task = tsr_explorer_tasks(x->explorer);
+	const int task = tsr_explorer_tasks(x->explorer);
 	if (!make_room(x, task))
 		return no_memory();
-	const tsr_views_place_t place =
-		place_of(x, who, task, who->kind == TSR_TASK_HOST ? task : task - who->worker);
-	tsr_actor_t actor = {.body = body, .ctx = ctx};
+	const tsr_views_place_t place = place_of(x, who, task, actor.first_worker);
 	tsr_status_t status = tsr_views_add_thread(x->views, &place, after, &actor.thread);
 	if (status == TSR_OK)
 		status = x->memory->begin(x, who, &actor);
 	x->actors[task] = actor;
 	tsr_links_edge(x, TSR_STEP_TAKE, task, after, NULL);
+	return status;
+}
+
+/** Spawns a fibre. */
+static tsr_status_t spawn(tsr_exploration_t *x, const tsr_task_who_t *who, void (*body)(void *),
+			  void *ctx, const tsr_edge_t *after)
+{
+	int task = tsr_explorer_tasks(x->explorer);
+	const int first = who->kind == TSR_TASK_HOST ? task : task - who->worker;
+	const tsr_actor_t actor = {
+		.body = body, .ctx = ctx, .first_worker = first, .other_worker = first + 1};
+	tsr_status_t status = enter(x, who, actor, after);
 	if (status == TSR_OK)
 		status = tsr_explorer_spawn(x->explorer, who, fibre_main, x,
 					    who->kind == TSR_TASK_HOST ? HOST_STACK_BYTES
@@ -291,6 +301,54 @@ tsr_status_t tsr_exploration_begin(tsr_exploration_t *x, const tsr_worker_who_t 
 	const tsr_status_t status = spawn(x, &worker, body, ctx, after);
 	x->workers += status == TSR_OK;
 	return status;
+}
+
+/** The second worker, as enter has it; it begins where the caller is. */
+static tsr_status_t enter_fork(tsr_exploration_t *x, const tsr_task_who_t *who)
+{
+	const int self = tsr_explorer_self(x->explorer), fork = tsr_explorer_tasks(x->explorer);
+	const tsr_actor_t *actor = tsr_actor(x);
+	const tsr_actor_t other = {.body = actor->body,
+				   .ctx = actor->ctx,
+				   .begin = actor->begin,
+				   .first_worker = self,
+				   .other_worker = fork};
+	tsr_edge_t *edge = NULL;
+	tsr_status_t status = tsr_exploration_edge(x, &edge);
+	if (status != TSR_OK)
+		return status;
+	tsr_exploration_give(x, edge);
+	status = enter(x, who, other, edge);
+	tsr_exploration_edge_drop(x, edge);
+	tsr_actor(x)->other_worker = fork;
+	return status;
+}
+
+/** Whether blocks that split do so in this schedule: all or none, as on one kind of device. */
+static bool splits(tsr_exploration_t *x)
+{
+	if (!x->split_asked)
+		x->splits = tsr_explorer_choose(x->explorer, TSR_CHOICE_SPLIT, 2) > 0;
+	x->split_asked = true;
+	return x->splits && tsr_explorer_forks();
+}
+
+int tsr_exploration_split(tsr_exploration_t *x, const tsr_worker_who_t *who)
+{
+	const tsr_task_who_t worker = worker_of(who);
+	int task;
+	bool forked = false;
+	if (!splits(x))
+		return -1;
+	tsr_status_t status = enter_fork(x, &worker);
+	if (status == TSR_OK)
+		status = tsr_explorer_fork(x->explorer, &worker, &task, &forked);
+	if (status != TSR_OK)
+		tsr_exploration_abort(x, status, 0, tsr_last_error());
+	if (forked)
+		return 1;
+	x->workers++;
+	return 0;
 }
 
 static void see_crowd(void *argument, const tsr_worker_who_t *block)

@@ -99,6 +99,14 @@ const char *tsr_exploration_name(tsr_exploration_t *exploration, const char *tex
 tsr_status_t tsr_exploration_begin(tsr_exploration_t *exploration, const tsr_worker_who_t *who,
 				   void (*body)(void *ctx), void *ctx, const tsr_edge_t *after);
 
+/**
+ * A block that has one worker, the caller, may go on as two, in copies of the
+ * caller's frames (tsr_explorer_fork): `who` is the second. So a seed chooses,
+ * and for all blocks alike. Returns twice if it does: 0 to the caller and 1 to
+ * the second worker, which is ordered after what the caller did before; else -1.
+ */
+int tsr_exploration_split(tsr_exploration_t *exploration, const tsr_worker_who_t *who);
+
 /** Called last by the worker: adds its end to `end`. */
 void tsr_exploration_end(tsr_exploration_t *exploration, tsr_edge_t *end);
 
@@ -328,8 +336,8 @@ typedef struct tsr_block_meeting {
 	tsr_edge_t *edge[2]; /* by the phase's parity */
 	uint32_t arrived, phase;
 	uint32_t came[TSR_BLOCK_WORKERS]; /* phases at which each worker has arrived, for reports */
-	int first_task;
-	tsr_op_site_t first; /* the call in which the first of this phase has come */
+	int first_task, second_task;      /* of the first two workers; others follow the second */
+	tsr_op_site_t first;              /* the call in which the first of this phase has come */
 } tsr_block_meeting_t;
 
 /** Releases what a meeting holds, when its block has ended. */

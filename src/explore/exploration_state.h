@@ -244,7 +244,9 @@ typedef struct tsr_actor {
 	void (*body)(void *ctx);
 	void *ctx;
 	sigjmp_buf *begin; /* beginning of the body: guard.c */
-	char *said;        /* last sentence of a host that has failed */
+	int first_worker,
+		other_worker; /* a worker: tasks of its block's first, and of the second */
+	char *said;           /* last sentence of a host that has failed */
 } tsr_actor_t;
 
 typedef struct tsr_guard tsr_guard_t;
@@ -290,7 +292,7 @@ struct tsr_exploration {
 	tsr_last_signal_t *signals; /* TSR_SIGNALS entries, by object */
 	/* TSR_COLLECTIVES entries, by state and round: the first caller */
 	tsr_collective_call_t *collectives;
-	tsr_flag_watch_t *watches; /* list; its elements are in the waiting fibres */
+	tsr_flag_watch_t *watches; /* list; its elements are the waiting fibres' */
 	/* range that contains all watched bytes, in whatever area */
 	size_t watched_begin, watched_end;
 	tsr_last_write_t writes[TSR_WRITES]; /* by object */
@@ -312,8 +314,9 @@ struct tsr_exploration {
 	int workers; /* number of live workers */
 	/* a worker ended while blocks waited for room: the order of ends decides when they begin */
 	bool crowded;
-	bool inserted; /* a write was inserted before an existing one */
-	bool touched;  /* there were accesses since the shadow was settled */
+	bool inserted;            /* a write was inserted before an existing one */
+	bool split_asked, splits; /* whether it was chosen yet that blocks split, and what */
+	bool touched;             /* there were accesses since the shadow was settled */
 	/* largest number of bytes allocated at one time, including shared memory */
 	uint64_t heap_bytes;
 	struct tsr_handback *handback; /* in a schedule's process: results for the server */
@@ -528,6 +531,9 @@ void tsr_links_edge(tsr_exploration_t *x, tsr_step_kind_t kind, int task, const 
  * second task, if there is one: accesses 2 and 3 of the finding.
  */
 void tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_finding_t *finding);
+
+/** Whether another worker of the reader's block gave way to the write, before the read was over. */
+bool tsr_links_spoken(tsr_exploration_t *x, uint32_t read, uint32_t write);
 void tsr_links_settle(tsr_exploration_t *x);
 
 /**

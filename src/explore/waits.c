@@ -211,69 +211,97 @@ static void unwatch_flags(const tsr_flag_watch_t *watch)
 		watch->next->link = watch->link;
 }
 
-tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site_t *site,
-					 const tsr_flag_wait_t *wait, int *which_out,
-					 uint64_t *seen_out)
+/**
+ * A wait as others find it while the caller does not run. It is in none of the
+ * caller's frames, where a fork of the caller may be.
+ */
+typedef struct flag_waiter {
+	flag_await_t f;
+	tsr_flag_wait_t wait;
+	tsr_flag_watch_t watch;
+	uint64_t more[]; /* objects of the flags after the first */
+} flag_waiter_t;
+
+static flag_waiter_t *begin_wait(tsr_exploration_t *x, const tsr_op_site_t *site,
+				 const tsr_flag_wait_t *wait)
 {
-	flag_await_t f = {.x = x, .wait = wait};
-	f.access = (tsr_views_access_t){
-		.kind = TSR_VIEWS_LOAD, .order = wait->order, .scope = wait->scope};
 	const size_t bytes = (size_t)wait->count * wait->word_bytes;
-	tsr_exploration_place(x, site, wait->flags, bytes, &f.area, &f.offset);
-	f.number = tsr_operation_at(x, site, TSR_FINDING_WAIT, wait->order, wait->scope);
-	tsr_operation_touch(x, f.number, f.area, f.offset, bytes);
-	const int more_count = wait->count - 1;
-	uint64_t *more = more_count > 0 ? calloc((size_t)more_count, sizeof *more) : NULL;
-	if (more_count > 0 && !more)
+	flag_waiter_t *w = malloc(sizeof *w + (size_t)wait->count * sizeof w->more[0]);
+	if (!w)
 		tsr_explorer_stop(x->explorer);
-	for (int i = 0; i < more_count; i++)
-		more[i] = tsr_area_object(&x->areas[f.area], offset_of(&f, i + 1));
+	flag_await_t *f = &w->f;
+	w->wait = *wait;
+	*f = (flag_await_t){.x = x, .wait = &w->wait};
+	f->access = (tsr_views_access_t){
+		.kind = TSR_VIEWS_LOAD, .order = wait->order, .scope = wait->scope};
+	tsr_exploration_place(x, site, wait->flags, bytes, &f->area, &f->offset);
+	f->number = tsr_operation_at(x, site, TSR_FINDING_WAIT, wait->order, wait->scope);
+	tsr_operation_touch(x, f->number, f->area, f->offset, bytes);
+	for (int i = 0; i < wait->count - 1; i++)
+		w->more[i] = tsr_area_object(&x->areas[f->area], offset_of(f, i + 1));
+	w->watch = (tsr_flag_watch_t){.object = tsr_area_object(&x->areas[f->area], f->offset),
+				      .area = f->area,
+				      .offset = f->offset,
+				      .bytes = bytes,
+				      .wait = &w->wait,
+				      .operation = f->number};
+	return w;
+}
+
+/** Waits until a flag is chosen that is there. False: the deadline has expired. */
+static bool await_flag(const flag_waiter_t *w, const tsr_op_site_t *site, uint64_t begin,
+		       int *which_out, int *choice_out)
+{
+	const flag_await_t *f = &w->f;
 	const tsr_await_t await = {
 		.kind = TSR_AWAIT_FLAG,
 		.pending = {.kind = TSR_PENDING_READ,
-			    .object = tsr_area_object(&x->areas[f.area], f.offset),
-			    .more = more,
-			    .more_count = more_count,
+			    .object = w->watch.object,
+			    .more = w->more,
+			    .more_count = w->wait.count - 1,
 			    .site = {site->call, site->file, site->line}},
-		.deadline = wait->deadline ? TSR_DEADLINE_ANY : TSR_DEADLINE_NONE,
+		.deadline = w->wait.deadline ? TSR_DEADLINE_ANY : TSR_DEADLINE_NONE,
 		.ready = flag_ready,
 		.forced = flag_forced,
 		.describe = flag_describe,
 		.blockers = flag_blockers,
-		.context = &f,
+		.context = f,
 	};
-	const uint64_t begin = tsr_trace_now(x);
-	tsr_flag_watch_t watch = {.object = await.pending.object,
-				  .area = f.area,
-				  .offset = f.offset,
-				  .bytes = bytes,
-				  .wait = wait,
-				  .operation = f.number};
-	int choice = 0;
-	bool enough = false, expired;
-	judge_unwritten(&f);
-	watch_flags(x, &watch);
+	bool enough = false;
 	do {
-		expired = tsr_explorer_await(x->explorer, &await) != TSR_AWAIT_OK;
-		if (expired)
-			break;
-		if (misses(&f, begin))
+		if (tsr_explorer_await(f->x->explorer, &await) != TSR_AWAIT_OK)
+			return false;
+		if (misses(f, begin))
 			continue;
-		*which_out = choose_flag(&f, &choice);
-		const tsr_ordered_t ordered = ordered_of(&f, *which_out);
-		if (x->memory->arrive(x, &ordered, wait, &enough) != TSR_OK)
-			tsr_explorer_stop(x->explorer);
+		*which_out = choose_flag(f, choice_out);
+		const tsr_ordered_t ordered = ordered_of(f, *which_out);
+		if (f->x->memory->arrive(f->x, &ordered, f->wait, &enough) != TSR_OK)
+			tsr_explorer_stop(f->x->explorer);
 	} while (!enough);
-	unwatch_flags(&watch);
-	free(more);
-	if (expired)
-		return TSR_FLAG_EXPIRED;
-	*seen_out =
-		tsr_exploration_act_now(x, f.number, &f.access, f.area, offset_of(&f, *which_out),
-					wait->word_bytes, choice, begin);
-	watch.offset = offset_of(&f, *which_out);
-	tsr_raised_by_another(x, &watch);
-	return TSR_FLAG_OK;
+	return true;
+}
+
+tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site_t *site,
+					 const tsr_flag_wait_t *wait, int *which_out,
+					 uint64_t *seen_out)
+{
+	flag_waiter_t *w = begin_wait(x, site, wait);
+	const flag_await_t *f = &w->f;
+	const uint64_t begin = tsr_trace_now(x);
+	int choice = 0;
+	judge_unwritten(f);
+	watch_flags(x, &w->watch);
+	const bool came = await_flag(w, site, begin, which_out, &choice);
+	unwatch_flags(&w->watch);
+	if (came) {
+		*seen_out = tsr_exploration_act_now(x, f->number, &f->access, f->area,
+						    offset_of(f, *which_out), wait->word_bytes,
+						    choice, begin);
+		w->watch.offset = offset_of(f, *which_out);
+		tsr_raised_by_another(x, &w->watch);
+	}
+	free(w);
+	return came ? TSR_FLAG_OK : TSR_FLAG_EXPIRED;
 }
 
 /* ------------------------------------------------------------------ the meeting of a block */
@@ -284,6 +312,12 @@ typedef struct meet_await {
 	uint32_t phase;
 	int count;
 } meet_await_t;
+
+/** The task of a worker of that block. */
+static int task_of(const tsr_block_meeting_t *meeting, int worker)
+{
+	return worker == 0 ? meeting->first_task : meeting->second_task + worker - 1;
+}
 
 static bool meet_ready(const void *context)
 {
@@ -300,7 +334,7 @@ static void meet_describe(const void *context, char *sentence, size_t bytes)
 			    (unsigned)m->meeting->arrived, m->count);
 	const char *before = "; ended: worker";
 	for (int i = 0; i < m->count && used > 0 && (size_t)used < bytes; i++) {
-		if (!tsr_explorer_ended(m->x->explorer, m->meeting->first_task + i))
+		if (!tsr_explorer_ended(m->x->explorer, task_of(m->meeting, i)))
 			continue;
 		used += snprintf(sentence + used, bytes - (size_t)used, "%s %d", before, i);
 		before = ", worker";
@@ -312,8 +346,7 @@ static void meet_blockers(const void *context, tsr_blocker_fn tell, void *argume
 	const meet_await_t *m = context;
 	for (int i = 0; i < m->count; i++)
 		if (m->meeting->came[i] == m->phase)
-			tell(argument,
-			     (tsr_blocker_t){TSR_BLOCKER_TASK, m->meeting->first_task + i});
+			tell(argument, (tsr_blocker_t){TSR_BLOCKER_TASK, task_of(m->meeting, i)});
 }
 
 /** Two workers of a block have come to different calls: each takes the other's for its own. */
@@ -338,12 +371,46 @@ static _Noreturn void meet_apart(tsr_exploration_t *x, const tsr_op_site_t *site
 	tsr_explorer_stop(x->explorer);
 }
 
+/** The caller has come to the meeting's phase. */
+static void come(tsr_exploration_t *x, const tsr_op_site_t *site, tsr_block_meeting_t *meeting,
+		 int worker, int count)
+{
+	if (meeting->arrived == 0)
+		meeting->first = *site;
+	else if (strcmp(meeting->first.call, site->call) != 0)
+		meet_apart(x, site, meeting);
+	meeting->came[worker] = meeting->phase + 1;
+	if (++meeting->arrived == (uint32_t)count) {
+		meeting->arrived = 0;
+		meeting->phase++;
+	}
+}
+
+/** Waits for those who have not come. The await is in no frame: as flag_waiter_t. */
+static void await_others(const meet_await_t *m, const tsr_pending_t *pending)
+{
+	meet_await_t *context = malloc(sizeof *context);
+	if (!context)
+		tsr_explorer_stop(m->x->explorer);
+	*context = *m;
+	const tsr_await_t await = {
+		.kind = TSR_AWAIT_MEETING,
+		.pending = *pending,
+		.ready = meet_ready,
+		.describe = meet_describe,
+		.blockers = meet_blockers,
+		.context = context,
+	};
+	(void)tsr_explorer_await(m->x->explorer, &await);
+	free(context);
+}
+
 void tsr_exploration_meet(tsr_exploration_t *x, const tsr_op_site_t *site,
 			  tsr_block_meeting_t *meeting, int count)
 {
-	const int self = tsr_explorer_self(x->explorer);
-	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, self);
-	meeting->first_task = self - who->worker;
+	const tsr_task_who_t *who = tsr_explorer_who(x->explorer, tsr_explorer_self(x->explorer));
+	meeting->first_task = tsr_actor(x)->first_worker;
+	meeting->second_task = tsr_actor(x)->other_worker;
 	const uint64_t object = UINT64_C(1) << 62 | tsr_block_number(who);
 	const tsr_pending_t pending = {.kind = TSR_PENDING_MEET,
 				       .object = object,
@@ -357,27 +424,11 @@ void tsr_exploration_meet(tsr_exploration_t *x, const tsr_op_site_t *site,
 	tsr_exploration_give(x, *edge);
 	if (x->memory->meet(x) != TSR_OK)
 		tsr_explorer_stop(x->explorer);
-	if (meeting->arrived == 0)
-		meeting->first = *site;
-	else if (strcmp(meeting->first.call, site->call) != 0)
-		meet_apart(x, site, meeting);
-	meeting->came[who->worker] = m.phase + 1;
-	if (++meeting->arrived == (uint32_t)count) {
-		meeting->arrived = 0;
-		meeting->phase++;
-	}
+	come(x, site, meeting, who->worker, count);
 	/* a meeting changes no memory */
 	tsr_explorer_value(x->explorer, object, 0, 0);
 	tsr_explorer_acted(x->explorer, &(tsr_acted_t){.wrote = true, .changed = true});
-	const tsr_await_t await = {
-		.kind = TSR_AWAIT_MEETING,
-		.pending = pending,
-		.ready = meet_ready,
-		.describe = meet_describe,
-		.blockers = meet_blockers,
-		.context = &m,
-	};
 	if (m.phase == meeting->phase)
-		(void)tsr_explorer_await(x->explorer, &await);
+		await_others(&m, &pending);
 	tsr_exploration_take(x, *edge);
 }

@@ -31,8 +31,7 @@ check_fidelity_t check_fidelity(const tsr_check_options_t *options)
 		"expires when the schedule says so",
 		"what programs do otherwise on several nodes, such as windows; reads that are "
 		"under way while others are asked; caches that fetch lines nobody asked for; copy "
-		"engines; load buffering; what tsr_split divides a block among: here one worker; "
-		"speed"};
+		"engines; load buffering; more than two workers of tsr_split; speed"};
 	static const check_fidelity_t modes[] = {
 		[TSR_CHECK_WEAK_OFF] = {"happens-before by order and scope, so all races; "
 					"meetings, streams, launches, collectives; "
@@ -49,16 +48,15 @@ check_fidelity_t check_fidelity(const tsr_check_options_t *options)
 					  "the value that it sees; time: a deadline expires when "
 					  "the schedule says so",
 					  "caches that fetch lines nobody asked for; copy engines; "
-					  "load buffering; what tsr_split divides a block "
-					  "among: here one worker; speed"},
+					  "load buffering; more than two workers of tsr_split; "
+					  "speed"},
 		[TSR_CHECK_WEAK_VIEW] = {"the memory model with orders and scopes, old values "
 					 "included; meetings, streams, launches, "
 					 "collectives; residency",
 					 "load buffering: warned of, not shown; time: a deadline "
 					 "expires when the schedule says so",
 					 "seq_cst operations in an order other than that of "
-					 "execution; what tsr_split divides a block among: here "
-					 "one worker; speed"},
+					 "execution; more than two workers of tsr_split; speed"},
 	};
 	return options->nodes > 1 ? nodes : modes[options->weak];
 }

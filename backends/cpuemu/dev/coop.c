@@ -63,21 +63,39 @@ int tsr_worker_index(const tsr_coop_t *coop)
 
 int tsr_worker_count(const tsr_coop_t *coop)
 {
+	if (coop->kind == TSR_CPU_WORKER && coop->block->parts > 0)
+		return coop->block->parts;
 	return (int)coop->block->kernel->workers;
+}
+
+/** Whether the coop is a block that may be split; else the misuse is noted. */
+static bool is_whole(tsr_coop_t *block)
+{
+	if (block->kind == TSR_CPU_BLOCK && block->block->kernel->workers == 1)
+		return true;
+	return tsr_cpu_misuse(block, "tsr_split",
+			      "split what is one worker: a block of TSR_KERNEL or TSR_KERNEL_WIDE",
+			      block->kind == TSR_CPU_LOADER   ? "in a gate"
+			      : block->kind == TSR_CPU_WORKER ? "by a worker"
+							      : "of a block that has workers");
 }
 
 tsr_coop_t tsr_split(tsr_coop_t *block)
 {
+	if (!is_whole(block)) {
+		tsr_cpu_met(block);
+		return *block;
+	}
+	tsr_cpu_meet(block, __func__);
+	if (block->block->parts == 0) {
+		block->block->parts = 1;
+		if (tsr_cpu_exploration(block))
+			tsr_cpu_explore_split(block);
+	}
 	tsr_coop_t worker = *block;
-	if (block->kind != TSR_CPU_BLOCK || block->block->kernel->workers != 1)
-		tsr_cpu_misuse(block, __func__,
-			       "split what is one worker: a block of TSR_KERNEL or TSR_KERNEL_WIDE",
-			       block->kind == TSR_CPU_LOADER   ? "in a gate"
-			       : block->kind == TSR_CPU_WORKER ? "by a worker"
-							       : "of a block that has workers");
-	tsr_cpu_met(block);
-	if (block->kind == TSR_CPU_BLOCK)
-		worker.kind = TSR_CPU_WORKER;
+	worker.kind = TSR_CPU_WORKER;
+	worker.index = 0;
+	worker.count = 1;
 	return worker;
 }
 

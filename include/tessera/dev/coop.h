@@ -63,10 +63,11 @@ enum { TSR_MAX_SPLIT = 32 };
 
 /**
  * Divides a block that moves data into workers: as many as suit the device
- * (tsr_worker_count of the result, 1 .. TSR_MAX_SPLIT; one on the emulator).
- * While one worker waits for a flag or for data, another can store. Returns the
- * caller's worker. Calls with it are collective over that worker alone; calls
- * with `block` are still collective over the whole block.
+ * (tsr_worker_count of the result, 1 .. TSR_MAX_SPLIT; one on the emulator, one
+ * or two under `tessera check`). While one worker waits for a flag or for data,
+ * another can store. Returns the caller's worker. Calls with it are collective
+ * over that worker alone; calls with `block` are still collective over the whole
+ * block.
  *
  * Called by:  a block with one worker (all kernels but TSR_KERNEL_SPLIT), any
  *             number of times; not in a gate or an epilogue.

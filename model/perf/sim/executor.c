@@ -157,6 +157,14 @@ tsr_status_t tsr_exploration_begin(tsr_exploration_t *sim, const tsr_worker_who_
 				   "the host has no memory for a worker's fibre");
 }
 
+/** One worker has the time of all: __wrap_tsr_split. */
+int tsr_exploration_split(tsr_exploration_t *sim, const tsr_worker_who_t *who)
+{
+	(void)sim;
+	(void)who;
+	return -1;
+}
+
 /** A kernel ends when its stores are where they were stored to. */
 void tsr_exploration_end(tsr_exploration_t *sim, tsr_edge_t *end)
 {

@@ -298,6 +298,39 @@ static reach_t early_of(const search_t *s, const tsr_links_t *links, const tsr_f
 	return (reach_t){.signal = 0};
 }
 
+/**
+ * A credit that another worker of the reader's block has given before a read was
+ * over, behind that read in the program's text: it speaks for all of the block.
+ * The last that the writer's thread has read before the write; none: no signal.
+ */
+static reach_t spoken_of(const search_t *s, const tsr_links_t *links, uint32_t read, uint32_t write)
+{
+	const tsr_operation_t *operations = s->x->operations;
+	for (int i = links->count - 1; i >= 0; i--) {
+		const tsr_step_t *step = &links->steps[i];
+		const tsr_operation_t *given = &operations[step->from];
+		if (step->kind == TSR_STEP_READ && step->task == operations[write].task &&
+		    step->operation < write && step->from < read &&
+		    are_siblings(s, given->task, operations[read].task) &&
+		    stands_before(&operations[read], given) && releases(given->order) &&
+		    acquires(operations[step->operation].order))
+			return (reach_t){true, 1, step->from, step->operation};
+	}
+	return (reach_t){.signal = 0};
+}
+
+bool tsr_links_spoken(tsr_exploration_t *x, uint32_t read, uint32_t write)
+{
+	const search_t s = {.x = x};
+	const reach_t spoken = spoken_of(&s, &x->links, read, write);
+	const uint32_t previous = spoken.signal ? tsr_rounds_previous(x, read) : 0;
+	const int teller = x->operations[spoken.signal].task, reader = x->operations[read].task;
+	/* a credit that comes after the read of the round before may be for that one */
+	return spoken.signal && !(previous && tsr_views_knows(x->views, x->actors[teller].thread,
+							      x->actors[reader].thread,
+							      x->operations[previous].epoch));
+}
+
 void tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_finding_t *finding)
 {
 	const tsr_links_t *links = &x->links;
@@ -319,6 +352,8 @@ void tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_fin
 			reach = early;
 			finding->early = true;
 		}
+		if (!reach.signal && finding->access[1].kind == TSR_FINDING_READ)
+			reach = spoken_of(&s, links, before, now);
 		if (reach.signal) {
 			tell(x, reach.signal, &finding->access[2]);
 			tell(x, reach.wait, &finding->access[3]);

@@ -113,7 +113,10 @@ void tsr_exploration_judge_unmet(tsr_exploration_t *x, uint32_t operation, int a
 	tsr_exploration_found(x, &finding);
 }
 
-/** The write came first, but it is that of the round behind the read: told as if it came second. */
+/**
+ * The write came first, but it was to come behind the read, as that of the next
+ * round, or of whom a worker has told that all have read: told as if it did.
+ */
 static void turn_round(tsr_finding_t *finding)
 {
 	const tsr_finding_access_t read = finding->access[0];
@@ -129,7 +132,8 @@ static void tell_race(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_f
 		   writes_first = finding->access[0].kind == TSR_FINDING_READ && !reads_first &&
 				  finding->access[1].order == TSR_VIEWS_PLAIN;
 	const bool turned = writes_first && finding->class == TSR_FINDING_DATA_RACE &&
-			    !is_host_read(x, now) && tsr_rounds_reused(x, before, now);
+			    !is_host_read(x, now) &&
+			    (tsr_rounds_reused(x, before, now) || tsr_links_spoken(x, now, before));
 	tsr_advice_text_t text;
 	if (turned)
 		turn_round(finding);

@@ -63,12 +63,13 @@ typedef struct tsr_raises {
 	uint32_t other;          /* the last of that one's */
 } tsr_raises_t;
 
-/** Whether they run the same kernel on the same rank, as blocks of one launch. */
+/** Whether they run the same kernel, as different blocks of one launch. */
 static bool are_alike(const tsr_exploration_t *x, int a, int b)
 {
 	const tsr_task_who_t *one = tsr_explorer_who(x->explorer, a),
 			     *other = tsr_explorer_who(x->explorer, b);
 	return a != b && one->kind == TSR_TASK_WORKER && other->kind == TSR_TASK_WORKER &&
+	       (one->rank != other->rank || one->block != other->block) &&
 	       one->launch == other->launch && one->kernel && other->kernel &&
 	       strcmp(one->kernel, other->kernel) == 0;
 }

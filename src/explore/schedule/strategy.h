@@ -91,6 +91,8 @@ typedef enum tsr_choice {
 	TSR_CHOICE_PIECE,
 	/* 1: a task that spins goes on alone for a while, as if the others were slow */
 	TSR_CHOICE_INSIST,
+	/* 1: a block that splits goes on as two workers */
+	TSR_CHOICE_SPLIT,
 	TSR_CHOICE_OTHER,
 	TSR_CHOICES /* number of kinds */
 } tsr_choice_t;

@@ -60,6 +60,7 @@ static tsr_character_t character_of(uint64_t seed)
 			 [TSR_CHOICE_CACHE] = one_in(stale[below(a.word[3], 8)]),
 			 [TSR_CHOICE_PIECE] = one_in(late[below(b.word[1], 4)]),
 			 [TSR_CHOICE_INSIST] = below(b.word[2], 8) == 0 ? UINT32_MAX : 0,
+			 [TSR_CHOICE_SPLIT] = below(b.word[3], 8) == 0 ? UINT32_MAX : 0,
 			 [TSR_CHOICE_OTHER] = one_in(1)},
 		.take = below(b.word[0], TAKES)};
 }

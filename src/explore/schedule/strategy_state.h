@@ -25,7 +25,7 @@ struct tsr_strategy {
  */
 static inline bool tsr_choice_is_aside(tsr_choice_t kind)
 {
-	return kind == TSR_CHOICE_PIECE || kind == TSR_CHOICE_INSIST;
+	return kind == TSR_CHOICE_PIECE || kind == TSR_CHOICE_INSIST || kind == TSR_CHOICE_SPLIT;
 }
 
 /**

@@ -6,6 +6,7 @@
 needs_forks schedules
 spoken="$BUILD/tests/planted/races/spoken"
 scattered="$BUILD/tests/planted/races/scattered"
+divided="$BUILD/tests/planted/races/divided"
 
 # A flag that one worker of a block raises for all, or the first.
 for memory in view cache; do
@@ -21,6 +22,46 @@ for memory in view cache; do
 			tessera check -n 3 --no-slowdown --weak $memory --seeds 100 "$spoken" $kind
 	done
 done
+
+# The same in a block that tsr_split divides: into two workers with one seed of eight.
+for memory in view cache off; do
+	for kind in one first sets atomic stored retired credits; do
+		try tessera check -n 2 --no-slowdown --weak $memory --seeds 100 "$divided" $kind
+		[ "$code" -eq 1 ] &&
+			grep -qE '^(data-race|reuse) at .*divided.c:' "$TAP_FILES/out" &&
+			! grep '^finding: ' "$TAP_FILES/out" |
+			grep -vqE ' (data-race|reuse|duplicate-signal):'
+		verdict $? "a worker of a split block speaks for all: $kind, memory $memory" \
+			"exit code $code"
+	done
+	for kind in met all again read; do
+		prints "of a split block each for itself, or all by one: $kind, memory $memory" \
+			'^no finding$' \
+			tessera check -n 3 --no-slowdown --weak $memory --seeds 200 "$divided" $kind
+	done
+done
+# cured KIND CHANGE: the first finding's change begins so.
+cured() {
+	try tessera check -n 3 --no-slowdown --seeds 100 "$divided" "$1"
+	change=$(sed -n '/^  change /,/^  [a-z]* /p' "$TAP_FILES/out" | sed 3q | tr -s ' \n' '  ')
+	case $change in " change $2"*) true ;; *) false ;; esac
+	verdict $? "its first cure is the right one: $1" "$change"
+}
+for kind in one stored; do
+	cured $kind 'let the workers meet (tsr_sync of the block) between tsr_put at '
+done
+for kind in retired credits; do
+	cured $kind 'let the workers meet (tsr_sync of the block) between tsr_get at '
+done
+for kind in first sets atomic; do
+	cured $kind 'wait for what tsr_'
+done
+try tessera check -n 3 --no-slowdown --seeds 100 "$divided" first
+replay=$(sed -n 's/^  replay  *tessera check //p' "$TAP_FILES/out" | head -1)
+# shellcheck disable=SC2086 # words
+try tessera check $replay
+[ "$code" -eq 1 ] && grep -q '^data-race at .*divided.c:' "$TAP_FILES/out"
+verdict $? "and a split block is replayed" "exit code $code of tessera check $replay"
 
 # writes RANKS KIND CLASS
 writes() {

@@ -186,8 +186,8 @@ static void check_aside(tsr_choice_t kind, int ways)
 			cr_expect_eq(tsr_strategy_choose(again, TSR_CHOICE_MESSAGE, 5, NULL),
 				     answers[at++]);
 		}
-		/* a seed lets spinners go on always or never */
-		cr_expect(kind == TSR_CHOICE_INSIST || late < CHOICES / EVERY);
+		/* a seed lets spinners go on, and splits blocks, always or never */
+		cr_expect(kind != TSR_CHOICE_PIECE || late < CHOICES / EVERY);
 		ever += late > 0;
 		tsr_strategy_destroy(with);
 		tsr_strategy_destroy(without);
@@ -197,13 +197,15 @@ static void check_aside(tsr_choice_t kind, int ways)
 }
 
 /**
- * Pieces of calls, and spinners that go on alone, are asked about beside the
- * rest: a seed chooses the same where there are none, and a script finds both.
+ * Pieces of calls, spinners that go on alone, and blocks that split are asked
+ * about beside the rest: a seed chooses the same where there are none, and a
+ * script finds all.
  */
-Test(strategy, pieces_and_spinners_change_no_other_choice)
+Test(strategy, pieces_spinners_and_splits_change_no_other_choice)
 {
 	check_aside(TSR_CHOICE_PIECE, 4);
 	check_aside(TSR_CHOICE_INSIST, 2);
+	check_aside(TSR_CHOICE_SPLIT, 2);
 }
 
 Test(strategy, pct_wants_a_depth_and_steps)
