@@ -218,7 +218,7 @@ const tsr_advice_rule_t tsr_advice_rules[] = {
 	{BIT(OUT_OF_BOUNDS), 0, "{memory} does not lie inside its allocation",
 	 "give {now} a view of the allocation's own rows and columns, which masks its edges, or "
 	 "allocate more"},
-	{BIT(FOREIGN_SLAB), PAIR, "{memory} is in the slab of {before-who}",
+	{BIT(FOREIGN_SLAB), PAIR, "{memory} is outside what {before} of {before-who} declares",
 	 "let {now} touch its own slab, or declare what it writes anew"},
 	{BIT(FOREIGN_SLAB), 0, "{memory} is in another's slab",
 	 "let {now} touch its own slab, or declare what it writes anew"},
