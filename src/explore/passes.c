@@ -70,7 +70,8 @@ bool tsr_exploration_unmet(const tsr_exploration_t *x, int i, size_t *offset_out
 int tsr_exploration_passes(tsr_exploration_t *x, const tsr_op_site_t *site, int ways)
 {
 	tsr_actor(x)->loop = *site;
-	return tsr_explorer_choose(x->explorer, TSR_CHOICE_PIECE, ways);
+	const int chosen = tsr_explorer_choose(x->explorer, TSR_CHOICE_PIECE, ways);
+	return x->options.whole ? 0 : chosen;
 }
 
 void tsr_exploration_passes_end(tsr_exploration_t *x)
@@ -99,6 +100,7 @@ void tsr_passes_explain(const tsr_exploration_t *x, tsr_finding_t *finding, char
 		 "behind the TSR_EACH at %s the kernel has gone on with the variables of one "
 		 "thread, which has not made all passes",
 		 place);
+	finding->blames_loop = true;
 	finding->missing = text;
 	finding->change = "if the result hangs on a variable from outside of the loop, let the "
 			  "passes write to shared memory, each an element of its own";

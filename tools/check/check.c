@@ -49,6 +49,52 @@ static void show_progress(check_t *check)
 	(void)fflush(stderr);
 }
 
+static check_run_t run_of(const check_t *check, const check_case_t *subject, int jobs)
+{
+	return (check_run_t){.subject = subject,
+			     .jobs = jobs,
+			     .deadline_ns = check->deadline_ns,
+			     .quiet_limit_ns = check->options->quiet_limit_ns};
+}
+
+/** A schedule of the finding once more, by itself. Borrows. */
+static check_case_t case_of(const check_t *check, const check_found_t *found)
+{
+	check_case_t subject = check->options->subject;
+	subject.options.trace = false;
+	subject.options.seeds = 1;
+	subject.options.ranks = found->ranks;
+	if (found->scripted && subject.options.strategy == TSR_CHECK_EXHAUSTIVE) {
+		subject.scripted = true;
+		subject.script = found->shortest;
+	} else if (!found->common) {
+		subject.options.first = found->finding->seed;
+	}
+	return subject;
+}
+
+/**
+ * A program that fails whatever its loops leave is not told that they are the
+ * cause: its schedule runs once more, in which they leave what all passes have.
+ */
+static void acquit_loops(check_t *check)
+{
+	for (int i = 0; i < check->tally.found_count; i++) {
+		const check_found_t *found = &check->tally.found[i];
+		check_outcome_t outcome;
+		check_found_t again;
+		if (!found->finding->blames_loop || check->outcome.end == CHECK_INTERRUPTED)
+			continue;
+		check_case_t subject = case_of(check, found);
+		subject.options.whole = true;
+		const check_run_t run = run_of(check, &subject, 1);
+		if (!check_search(&run, found->key, &again, &outcome))
+			continue;
+		check_found_clear(&again);
+		check_acquit_loop(found->finding);
+	}
+}
+
 /** All that was found, the causes first; of what several worlds have in common the first. */
 static void print_findings(check_t *check)
 {
@@ -94,14 +140,6 @@ static void hear_end(void *context, int job)
 {
 	check_t *check = context;
 	check_tally_ended(&check->tally, job);
-}
-
-static check_run_t run_of(const check_t *check, const check_case_t *subject, int jobs)
-{
-	return (check_run_t){.subject = subject,
-			     .jobs = jobs,
-			     .deadline_ns = check->deadline_ns,
-			     .quiet_limit_ns = check->options->quiet_limit_ns};
 }
 
 /** Explores the world that the subject has, within its share of the budget. */
@@ -304,44 +342,20 @@ typedef struct smaller {
 	bool over;          /* interrupted, or no time left */
 } smaller_t;
 
-typedef struct search {
-	check_tally_t tally;
-	const char *key;
-} search_t;
-
-static bool search_line(void *context, int job, json_t *object)
-{
-	search_t *search = context;
-	check_tally_line(&search->tally, job, object);
-	return check_tally_find(&search->tally, search->key) == NULL;
-}
-
-static void search_end(void *context, int job)
-{
-	search_t *search = context;
-	check_tally_ended(&search->tally, job);
-}
-
 /** Explores a candidate until the finding comes up again, and notes how. */
 static bool finds_again(void *context, check_case_t *candidate)
 {
 	smaller_t *smaller = context;
 	const check_t *check = smaller->check;
-	search_t search = {.key = smaller->key};
 	check_outcome_t outcome;
-	check_tally_world(&search.tally, candidate->options.ranks);
 	check_found_t found;
 	const uint64_t now = tsr_now_ns();
 	if (smaller->over || (check->deadline_ns != 0 && now >= check->deadline_ns))
 		return false;
-	check_run_t run = run_of(check, candidate, candidate->scripted ? 1 : check->options->jobs);
-	run.listener = (check_listener_t){search_line, search_end, &search};
-	check_run(&run, &outcome);
-	for (int job = 0; job < run.jobs; job++)
-		check_tally_ended(&search.tally, job);
+	const check_run_t run =
+		run_of(check, candidate, candidate->scripted ? 1 : check->options->jobs);
+	const bool again = check_search(&run, smaller->key, &found, &outcome);
 	smaller->over |= outcome.end == CHECK_INTERRUPTED;
-	const bool again = check_tally_take(&search.tally, smaller->key, &found);
-	check_tally_clear(&search.tally);
 	if (!again)
 		return false;
 	/* What is replayed goes on by the script that was given: one that came to the finding in
@@ -389,6 +403,8 @@ static void shrink(check_t *check, const check_found_t *first)
 	const int tried = check_shrink(&smallest, resident_default(), finds_again, &smaller);
 	check->smaller = check_replay_command(&smallest, smallest.seed,
 					      smallest.scripted ? &smallest.script : NULL);
+	if (smaller.last.finding != NULL && !first->finding->blames_loop)
+		check_acquit_loop(smaller.last.finding);
 	printf("shrunk in %d runs%s:\n", tried, smaller.over ? ", before it was interrupted" : "");
 	tsr_finding_print(smaller.last.finding != NULL ? smaller.last.finding : first->finding,
 			  stdout);
@@ -427,17 +443,10 @@ static void trace_end(void *context, int job)
 static void trace_first(check_t *check)
 {
 	const check_found_t *first = check_tally_first(&check->tally);
-	check_case_t subject = check->options->subject; /* borrows */
+	check_case_t subject = first != NULL ? case_of(check, first) : check->options->subject;
 	check_outcome_t outcome;
 	subject.options.trace = true;
 	subject.options.seeds = 1;
-	subject.options.ranks = first != NULL ? first->ranks : subject.options.ranks;
-	if (first != NULL && first->scripted && subject.options.strategy == TSR_CHECK_EXHAUSTIVE) {
-		subject.scripted = true;
-		subject.script = first->shortest;
-	} else if (first != NULL && !first->common) {
-		subject.options.first = first->finding->seed;
-	}
 	check_run_t run = run_of(check, &subject, 1);
 	timeline_t timeline = {.trace = check->trace};
 	run.listener = (check_listener_t){trace_line, trace_end, &timeline};
@@ -529,6 +538,7 @@ static int check_program(check_options_t *options)
 		return tool_misuse_last_error("check");
 	options->subject.options.trace = options->replay && options->trace != NULL;
 	explore_worlds(&check);
+	acquit_loops(&check);
 	print_findings(&check);
 	const int code = report(&check);
 	check_tally_clear(&check.tally);

@@ -270,6 +270,16 @@ bool check_tally_rank(check_tally_t *tally);
 
 void check_tally_clear(check_tally_t *tally);
 
+/**
+ * Runs until what has that key is found, which is moved out (check_found_clear).
+ * False: it is not. The run's listener is set by this.
+ */
+bool check_search(const check_run_t *run, const char *key, check_found_t *found_out,
+		  check_outcome_t *outcome_out);
+
+/** The program fails without what the finding blames a loop for, too: it says no more of that. */
+void check_acquit_loop(tsr_finding_t *finding);
+
 /* ---------------------------------------------------------------- the slowdown */
 
 /** How long a job's schedules took, as their lines came in. */

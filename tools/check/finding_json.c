@@ -168,6 +168,7 @@ static tsr_status_t parse_finding(json_t *object, finding_read_t *read)
 		f->access[i] = access_of(json_array_get(access, (size_t)i));
 	f->message = text_of(object, "message");
 	f->early = json_is_true(json_object_get(object, "early"));
+	f->blames_loop = json_is_true(json_object_get(object, "blames_loop"));
 	f->missing = text_of(object, "missing");
 	f->change = text_of(object, "change");
 	return parse_graph(object, read);
@@ -245,5 +246,7 @@ json_t *tsr_finding_json(const tsr_finding_t *finding)
 		object = NULL;
 	}
 	json_decref(more);
+	if (object != NULL) /* the command has looked into it */
+		(void)json_object_del(object, "blames_loop");
 	return object;
 }

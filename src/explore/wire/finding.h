@@ -155,6 +155,9 @@ typedef struct tsr_finding {
 	/* for a race: the thread of the read gave the link's signal before the read, and the write
 	 * waited for that signal */
 	bool early;
+	/* for a program that fails: `missing` and `change` blame a loop whose passes the threads of
+	 * a coop share. The command leaves them out where the program fails without that too */
+	bool blames_loop;
 	/* the missing edge and the change, if the executor knows better than the command; null:
 	 * derived */
 	const char *missing, *change;

@@ -107,6 +107,7 @@ static const option_key_t keys[] = {
 	{"quiet_ms", KEY_UINT64, AT(quiet_ms), 0, 0},
 	{"reuse", KEY_BOOL, AT(reuse), 0, 1},
 	{"trace", KEY_BOOL, AT(trace), 0, 1},
+	{"whole", KEY_BOOL, AT(whole), 0, 1},
 	{"parallel", KEY_BOOL, AT(parallel), 0, 1},
 	{"report_fd", KEY_INT, AT(report_fd), -1, INT_MAX},
 	{"script_fd", KEY_INT, AT(script_fd), -1, INT_MAX},

@@ -79,6 +79,7 @@ typedef struct tsr_check_options {
 	/* run several schedules in one process if possible; the results are the same */
 	bool reuse;
 	bool trace; /* send the events of protocol.h */
+	bool whole; /* kernels go on with what all passes of a shared loop have left */
 	/* do not explore: run once by the parallel executor, and report when kernels are first
 	 * launched */
 	bool parallel;

@@ -142,6 +142,8 @@ void tsr_report_finding(tsr_report_t *report, const tsr_finding_t *finding)
 	tsr_line_text(report, "message", finding->message);
 	if (finding->early)
 		tsr_line_bool(report, "early", true);
+	if (finding->blames_loop)
+		tsr_line_bool(report, "blames_loop", true);
 	tsr_line_text(report, "missing", finding->missing);
 	tsr_line_text(report, "change", finding->change);
 	if (finding->node_count > 0)

@@ -57,6 +57,19 @@ prints "and a counter for each block" '^no finding$' \
 cured "a credit that is given too early" races/credit early '^finding: reuse' \
 	'change give tsr_signal at [^ ]*credit.c:[0-9]* behind tsr_get at [^ ]*credit.c:[0-9]*'
 
+# A loop is not to blame where the program fails without what it leaves.
+fails_of() {
+	cured "$1" process/mistaken "$2" '^finding: program-failure' "$3"
+	! grep -q "$4" "$TAP_FILES/first"
+	verdict $? "and of nothing else" "$(cat "$TAP_FILES/first")"
+}
+fails_of "a failure of the host's own" host 'change look in the program itself' TSR_EACH
+fails_of "one of a local that the passes of a loop share" local \
+	'missing behind the TSR_EACH at [^ ]*mistaken.c:[0-9]* ' 'look in the program'
+try tessera check -n 3 --replay 1 --shrink --no-slowdown "$planted/process/mistaken" host
+! grep -q TSR_EACH "$TAP_FILES/out"
+verdict $? "nor where it is shrunk" "$(cat "$TAP_FILES/out")"
+
 # One missing order of two accesses, seen from either side, is one bug: the cause comes first, and
 # what follows from it names it.
 try tessera check -n 2 --seeds 40 --no-slowdown "$planted/memory/named" plain
