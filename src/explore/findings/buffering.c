@@ -369,12 +369,17 @@ static void put_in(int *bucket, int *next, int pair)
 	*bucket = pair + 1;
 }
 
+static bool are_equal(const tsr_readable_t *a, const tsr_readable_t *b)
+{
+	return a->only == b->only && a->but == b->but && a->value == b->value;
+}
+
 /** In the place of an equal one, or of what differs from it in values alone. */
 static void replace(tsr_load_store_t *old, const tsr_load_store_t *pair)
 {
 	const int next = old->next, next_own = old->next_own, next_loading = old->next_loading;
 	const bool values = old->values || old->value != pair->value ||
-			    memcmp(&old->readable, &pair->readable, sizeof old->readable) != 0;
+			    !are_equal(&old->readable, &pair->readable);
 	*old = *pair;
 	old->values = values;
 	old->next = next;
