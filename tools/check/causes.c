@@ -8,9 +8,19 @@
 
 #include "tools/check/check.h"
 
-/** Whether it is what comes of a bug, and not the bug where it is made. */
-static bool is_consequence(tsr_finding_class_t class)
+/** A wait for a flag that nobody has set to 0: what it is to order lacks an order, too. */
+static bool is_unset_flag(const tsr_finding_t *finding)
 {
+	return finding->class == TSR_FINDING_UNWRITTEN_READ &&
+	       finding->access[0].kind == TSR_FINDING_WAIT && finding->access[0].call != NULL;
+}
+
+/** Whether it is what comes of a bug, and not the bug where it is made. */
+static bool is_consequence(const tsr_finding_t *finding)
+{
+	const tsr_finding_class_t class = finding->class;
+	if (is_unset_flag(finding))
+		return false;
 	return class == TSR_FINDING_PROGRAM_FAILURE || class == TSR_FINDING_LOST_SIGNAL ||
 	       class == TSR_FINDING_DEADLOCK || class == TSR_FINDING_LIVELOCK ||
 	       class == TSR_FINDING_DUPLICATE_SIGNAL || class == TSR_FINDING_UNWRITTEN_READ;
@@ -18,7 +28,20 @@ static bool is_consequence(tsr_finding_class_t class)
 
 bool check_is_direct(const tsr_finding_t *finding)
 {
-	return finding->severity == TSR_FINDING_ERROR && !is_consequence(finding->class);
+	return finding->severity == TSR_FINDING_ERROR && !is_consequence(finding);
+}
+
+/** A wait for a flag that is put, and not raised. */
+static bool is_put_flag(const tsr_finding_t *finding)
+{
+	for (int i = 0; i < 2 && finding->accesses >= 2; i++) {
+		const tsr_finding_access_t *wait = &finding->access[i],
+					   *put = &finding->access[1 - i];
+		if (wait->kind == TSR_FINDING_WAIT && put->kind == TSR_FINDING_WRITE &&
+		    put->order == TSR_VIEWS_PLAIN && put->who.kernel != NULL)
+			return true;
+	}
+	return false;
 }
 
 /** How directly it names the bug; less is more. */
@@ -31,9 +54,13 @@ static int distance(const tsr_finding_t *finding)
 	switch (finding->class) {
 	case TSR_FINDING_DATA_RACE:
 	case TSR_FINDING_REUSE:
-		return linked ? 1 : finding->class == TSR_FINDING_DATA_RACE ? 2 : 3;
+		if (is_put_flag(finding))
+			return 0;
+		return linked && !finding->early                 ? 1
+		       : finding->class == TSR_FINDING_DATA_RACE ? 2
+								 : 3;
 	case TSR_FINDING_UNWRITTEN_READ:
-		return 4;
+		return is_unset_flag(finding) ? 0 : 4;
 	case TSR_FINDING_DUPLICATE_SIGNAL:
 		return 5;
 	case TSR_FINDING_LOST_SIGNAL:
@@ -76,6 +103,19 @@ static bool share_a_place(const tsr_finding_t *a, const tsr_finding_t *b)
 	return a->accesses >= 3 && b->accesses >= 3 && is_same_place(&a->access[2], &b->access[2]);
 }
 
+/** Whether the race is of what the flag is to order: it is the one that was raised. */
+static bool is_ordered_by(const tsr_finding_t *race, const tsr_finding_t *unset)
+{
+	const tsr_finding_access_t *flag = &unset->access[0];
+	for (int i = 2; i < race->accesses && is_unset_flag(unset) && is_race(race); i++) {
+		const tsr_finding_access_t *link = &race->access[i];
+		if (link->call != NULL && link->allocation != NULL && flag->allocation != NULL &&
+		    strcmp(link->allocation, flag->allocation) == 0 && link->offset == flag->offset)
+			return true;
+	}
+	return false;
+}
+
 static bool is_same_kernel(const tsr_finding_access_t *a, const tsr_finding_access_t *b)
 {
 	return a->who.kernel == NULL || b->who.kernel == NULL
@@ -97,15 +137,15 @@ static bool are_between_the_same(const tsr_finding_t *a, const tsr_finding_t *b)
 static bool follows(const check_found_t *b, const check_found_t *a)
 {
 	return !b->alone && b->after != NULL && strcmp(b->after, a->key) == 0 &&
-	       (is_consequence(b->finding->class) ||
-		(is_race(a->finding) && is_race(b->finding) &&
-		 are_between_the_same(a->finding, b->finding)));
+	       (is_consequence(b->finding) || (is_race(a->finding) && is_race(b->finding) &&
+					       are_between_the_same(a->finding, b->finding)));
 }
 
 static bool belong_together(const check_found_t *a, const check_found_t *b)
 {
 	return a->world == b->world &&
-	       (share_a_place(a->finding, b->finding) || follows(a, b) || follows(b, a));
+	       (share_a_place(a->finding, b->finding) || is_ordered_by(a->finding, b->finding) ||
+		is_ordered_by(b->finding, a->finding) || follows(a, b) || follows(b, a));
 }
 
 /** The first of all that belong together with a finding, over however many others. */

@@ -38,9 +38,10 @@ static bool are_apart(const tsr_finding_who_t *a, const tsr_finding_who_t *b)
 }
 
 /** Whether the program says its order. */
-static bool is_atomic(const tsr_finding_access_t *access)
+static bool says_order(const tsr_finding_access_t *access)
 {
-	return strncmp(access->call, "tsr_atomic_", strlen("tsr_atomic_")) == 0;
+	return strncmp(access->call, "tsr_atomic_", strlen("tsr_atomic_")) == 0 ||
+	       strncmp(access->call, "tsr_wait_word", strlen("tsr_wait_word")) == 0;
 }
 
 static bool is_take(const tsr_finding_access_t *access)
@@ -75,7 +76,7 @@ static uint64_t facts_of_link(const tsr_finding_t *f)
 	if (f->early)
 		return EARLY;
 	const tsr_views_scope_t scope = tsr_finding_scope_between(&signal->who, &wait->who);
-	return LINKED | (is_atomic(wait) || acquires(wait) ? 0 : WAIT_CALL) |
+	return LINKED | (says_order(wait) || acquires(wait) ? 0 : WAIT_CALL) |
 	       (is_collective(signal) || is_collective(wait) ? GATHERED : 0) |
 	       (is_take(wait) ? TAKEN : 0) | (known(f, 4) ? CIRCLE : 0) |
 	       (are_apart(&signal->who, &f->access[1].who) ? SIGNAL_APART : 0) |
@@ -108,6 +109,19 @@ static bool is_local(const tsr_finding_access_t *access)
 	return length > strlen(LOCAL) && strcmp(access->call + length - strlen(LOCAL), LOCAL) == 0;
 }
 
+/** Whether it touches a block's shared memory, where flags are local. */
+static bool is_shared(const tsr_finding_access_t *access)
+{
+	return access->target < 0 && access->allocation != NULL && access->bytes > 0;
+}
+
+/** Whether the one waits for what a plain write of the other's kernel puts. */
+static bool waits_for_put(const tsr_finding_access_t *wait, const tsr_finding_access_t *put)
+{
+	return wait->kind == TSR_FINDING_WAIT && put->kind == TSR_FINDING_WRITE &&
+	       put->order == TSR_VIEWS_PLAIN && put->who.kernel != NULL && !is_copy(put);
+}
+
 static uint64_t facts_of_pair(const tsr_finding_access_t *now, const tsr_finding_access_t *before)
 {
 	const tsr_views_scope_t scope = tsr_finding_scope_between(&now->who, &before->who);
@@ -122,6 +136,8 @@ static uint64_t facts_of_pair(const tsr_finding_access_t *now, const tsr_finding
 	facts |= is_same_place(now, before) ? SAME_PLACE : 0;
 	facts |= is_copy(before) ? COPY_BEFORE : 0;
 	facts |= is_copy(before) || is_copy(now) ? ANY_COPY : 0;
+	facts |= waits_for_put(now, before) ? NOW_WAITS_FOR_PUT : 0;
+	facts |= waits_for_put(before, now) ? PUTS_WHAT_WAITS : 0;
 	facts |= now->order != TSR_VIEWS_PLAIN && now->scope < scope ? NOW_NARROW : 0;
 	facts |= before->order != TSR_VIEWS_PLAIN && before->scope < scope ? BEFORE_NARROW : 0;
 	facts |= before->kind == TSR_FINDING_UPDATE ? ADD_BEFORE : 0;
@@ -172,6 +188,7 @@ static uint64_t facts_of(const tsr_finding_t *f)
 		facts |= now->target >= 0 && now->target != now->who.rank ? OTHER_MEMORY : 0;
 		facts |= strncmp(now->call, "tsr_lock", strlen("tsr_lock")) == 0 ? LOCKING : 0;
 		facts |= is_take(now) ? TAKING : 0;
+		facts |= now->kind == TSR_FINDING_WAIT && is_shared(now) ? NOW_WAITS_SHARED : 0;
 		facts |= now->kind == TSR_FINDING_READ ? NOW_READS : 0;
 		facts |= now->kind == TSR_FINDING_WAIT ? NOW_WAITS : 0;
 		facts |= is_collective(now) || is_barrier(now) ? NOW_COLLECTIVE : 0;
@@ -225,6 +242,10 @@ static void append_needs(advice_text_t *to, const tsr_finding_t *f, int index)
 	const bool signal = index == 2;
 	const tsr_views_scope_t scope =
 		tsr_finding_scope_between(&f->access[2].who, &f->access[3].who);
+	if (scope == TSR_VIEWS_SYSTEM && is_local(access)) {
+		append(to, "a %s", signal ? "tsr_signal" : "tsr_wait");
+		return;
+	}
 	const char *order = signal             ? (acquires(access) ? "an acq_rel" : "a release")
 			    : releases(access) ? "an acq_rel"
 					       : "an acquire";
@@ -296,6 +317,10 @@ static void append_word(advice_text_t *to, const tsr_finding_t *f, const char *w
 	} else if (strcmp(word, "memory") == 0) {
 		tsr_finding_memory_text(&f->access[0], memory, sizeof memory);
 		append(to, "%s", *memory != '\0' ? memory : "what it touches");
+	} else if (strcmp(word, "raise") == 0) {
+		append(to, "%s", is_shared(&f->access[0]) ? "tsr_signal_local" : "tsr_signal");
+	} else if (strcmp(word, "await") == 0) {
+		append(to, "%s", is_shared(&f->access[2]) ? "tsr_wait_local" : "tsr_wait");
 	} else if (strcmp(word, "wait-value") == 0) {
 		append_value(to, &f->access[0]);
 	}

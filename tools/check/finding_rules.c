@@ -11,6 +11,14 @@
 #define EDGES (BIT(DATA_RACE) | BIT(REUSE))
 
 const tsr_advice_rule_t tsr_advice_rules[] = {
+	/* A flag that is put, and not raised. */
+	{RACES, PAIR | NOW_WAITS_FOR_PUT,
+	 "{now} waits for what {before} puts, and a put releases nothing to a wait",
+	 "raise the flag by {raise} in place of {before}"},
+	{EDGES, PAIR | PUTS_WHAT_WAITS,
+	 "{before} waits for what {now} puts, and a put releases nothing to a wait",
+	 "raise the flag by {raise} in place of {now}"},
+
 	/* A value went across, but inside a call that orders what stands before it on all blocks
 	 * with what stands behind it on all. */
 	{EDGES, LINKED | GATHERED,
@@ -35,11 +43,11 @@ const tsr_advice_rule_t tsr_advice_rules[] = {
 	/* A value went across, but somebody is too weak. */
 	{EDGES, LINKED | SIGNAL_WEAK | WAIT_WEAK | WAIT_CALL,
 	 "{wait} finds what {signal} ({signal-is}) wrote, but neither orders what is around it",
-	 "make {signal} {signal-needs}, and wait for what it gives before {now}: tsr_wait, or an "
+	 "make {signal} {signal-needs}, and wait for what it gives before {now}: {await}, or an "
 	 "acquire at {scope} scope"},
 	{EDGES, LINKED | WAIT_WEAK | WAIT_CALL,
 	 "{wait} finds what {signal} wrote, but does not wait for it",
-	 "wait for what {signal} gives before {now}: tsr_wait, or an acquire at {scope} scope"},
+	 "wait for what {signal} gives before {now}: {await}, or an acquire at {scope} scope"},
 	{EDGES, LINKED | SIGNAL_WEAK | WAIT_WEAK,
 	 "{wait} ({wait-is}) reads what {signal} ({signal-is}) wrote, but neither orders what is "
 	 "around it",
@@ -85,7 +93,7 @@ const tsr_advice_rule_t tsr_advice_rules[] = {
 	 "flag of its own"},
 	{EDGES, PAIR | SIGNALLED,
 	 "{signal} of {signal-who} comes after {before}, but nothing waits for it before {now}",
-	 "wait for what {signal} gives before {now}: tsr_wait, or an acquire at {scope} scope"},
+	 "wait for what {signal} gives before {now}: {await}, or an acquire at {scope} scope"},
 
 	/* A scope that does not reach. */
 	{BIT(SCOPE_RACE), PAIR | NOW_NARROW | NOW_LOCAL | BEFORE_NARROW | BEFORE_LOCAL,
@@ -203,6 +211,10 @@ const tsr_advice_rule_t tsr_advice_rules[] = {
 	 "{before} of {before-who} has copied it from where nobody had written it",
 	 "write all that {before} copies before it does, or wait there for whoever does; or let "
 	 "{now} read what was written alone"},
+	{BIT(UNWRITTEN_READ), NOW_WAITS_SHARED,
+	 "{memory} is waited for, and holds anything: nobody has cleared it before {now}",
+	 "clear the flag at the begin of the kernel: tsr_shared_clear, which all of the block's "
+	 "workers call, before {now} and before what raises it"},
 	{BIT(UNWRITTEN_READ), OTHER_MEMORY, "no write of {memory} comes before {now}",
 	 "wait for the READY of whoever writes it before {now}, or write it first "
 	 "(tsr_tensor_zeros, tsr_memset_heap and "

@@ -92,6 +92,12 @@
 #define LOCKING FACT(37)
 /* the first is a call that takes words with a flag of their own */
 #define TAKING FACT(38)
+/* the first waits for what the second, a kernel's, puts */
+#define NOW_WAITS_FOR_PUT FACT(41)
+/* the other way round */
+#define PUTS_WHAT_WAITS FACT(42)
+/* the first waits for a flag in shared memory */
+#define NOW_WAITS_SHARED FACT(43)
 
 /*
  * The first rule that fits is taken: of one of the classes, with all facts of
@@ -99,7 +105,8 @@
  * place of the four accesses; with -who: whose it is; with -is: order and
  * scope; with -needs: the order and scope that would do, with its article; with
  * -far: the call's name for ranks. scope: the narrowest that includes both
- * threads. memory: what the first access touches.
+ * threads. memory: what the first access touches. raise: the call that raises a
+ * flag there; await: the call that waits for the signal.
  */
 typedef struct tsr_advice_rule {
 	unsigned classes;

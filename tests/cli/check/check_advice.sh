@@ -70,6 +70,11 @@ try tessera check -n 3 --replay 1 --shrink --no-slowdown "$planted/process/mista
 ! grep -q TSR_EACH "$TAP_FILES/out"
 verdict $? "nor where it is shrunk" "$(cat "$TAP_FILES/out")"
 
+# What follows from a flag that nobody has cleared comes behind it.
+try tessera check -n 3 --seeds 40 --no-slowdown "$planted/races/unset" flag
+grep -c '^unwritten-read at .*; the cause of 2 more$' "$TAP_FILES/out" | grep -qx 1
+verdict $? "a flag that is not cleared is the cause" "exit code $code"
+
 # One missing order of two accesses, seen from either side, is one bug: the cause comes first, and
 # what follows from it names it.
 try tessera check -n 2 --seeds 40 --no-slowdown "$planted/memory/named" plain

@@ -189,6 +189,47 @@ Test(findings, advise_what_a_program_can_change)
 	assert_advice(&gather);
 }
 
+/** Which call a flag is raised and waited for by, where it is. */
+Test(findings, advise_calls_that_the_flag_takes)
+{
+	advised_t put = {"a flag that is put", race(), "waits for what tsr_put at kernel.c:28 puts",
+			 "raise the flag by tsr_signal in place of tsr_put at kernel.c:28"};
+	put.finding.access[0] =
+		ordered(access_at("tsr_wait", 40, TSR_FINDING_WAIT, worker_of(1, 0, 0)),
+			TSR_VIEWS_ACQUIRE, TSR_VIEWS_SYSTEM);
+	advised_t later = {"one that is put later", put.finding,
+			   "waits for what tsr_put at kernel.c:28 puts",
+			   "in place of tsr_put at kernel.c:28"};
+	later.finding.class = TSR_FINDING_REUSE;
+	later.finding.access[0] = put.finding.access[1];
+	later.finding.access[1] = put.finding.access[0];
+	advised_t narrow = {"a local wait for a rank",
+			    linked_by_calls("tsr_signal", "tsr_wait_local"), "does not acquire",
+			    "make tsr_wait_local at kernel.c:39 a tsr_wait"};
+	narrow.finding.access[3].kind = TSR_FINDING_WAIT;
+	narrow.finding.access[3].order = TSR_VIEWS_ACQUIRE;
+	narrow.finding.access[3].scope = TSR_VIEWS_DEVICE;
+	advised_t word = {"a relaxed wait for a word",
+			  linked_by_calls("tsr_signal", "tsr_wait_word"), "does not acquire",
+			  "make tsr_wait_word at kernel.c:39 an acquire at system scope"};
+	word.finding.access[3].kind = TSR_FINDING_WAIT;
+	word.finding.access[3].order = TSR_VIEWS_RELAXED;
+	advised_t shared = {
+		"a flag in shared memory", linked_by_calls("tsr_signal_local", "tsr_wait_local"),
+		"nothing waits for it", "gives before tsr_get at kernel.c:40: tsr_wait_local, or"};
+	shared.finding.accesses = 3;
+	shared.finding.access[2].kind = TSR_FINDING_WRITE;
+	shared.finding.access[2].target = -1;
+	advised_t unset = {"a flag that is not cleared", put.finding, "nobody has cleared it",
+			   "tsr_shared_clear"};
+	unset.finding.class = TSR_FINDING_UNWRITTEN_READ;
+	unset.finding.accesses = 1;
+	unset.finding.access[0].target = -1;
+	const advised_t *all[] = {&put, &later, &narrow, &word, &shared, &unset};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		assert_advice(all[i]);
+}
+
 Test(findings, advise_a_coop_to_meet)
 {
 	advised_t two = {"two calls", race(),
