@@ -1,5 +1,6 @@
 /* Waits of kernels: for flags, and for the other workers of a block. */
 #include "src/base/compare.h"
+#include "src/explore/elsewhere.h"
 #include "src/explore/exploration_state.h"
 
 #include <inttypes.h>
@@ -119,11 +120,25 @@ static void flag_describe(const void *context, char *sentence, size_t bytes)
 		 marked ? "s epoch" : "", value);
 }
 
+/**
+ * Whether the rank waits for itself, and has signalled others in its own place:
+ * none of its blocks is to signal any more.
+ */
+static bool is_skipped(const flag_await_t *f)
+{
+	const int self = f->x->operations[f->number].task;
+	const int rank = tsr_explorer_who(f->x->explorer, self)->rank;
+	return f->wait->from == rank && f->wait->count == 1 && f->wait->shift == 0 &&
+	       tsr_raised_elsewhere(f->x, rank, f->area, f->offset) > 0;
+}
+
 /** Whoever is to signal; on the own rank that is another worker, elsewhere anybody of that rank. */
 static void flag_blockers(const void *context, tsr_blocker_fn tell, void *argument)
 {
 	const flag_await_t *f = context;
-	if (f->wait->from >= 0)
+	if (is_skipped(f)) /* for itself alone, and so for nobody */
+		tell(argument, (tsr_blocker_t){TSR_BLOCKER_TASK, f->x->operations[f->number].task});
+	else if (f->wait->from >= 0)
 		tell(argument, (tsr_blocker_t){TSR_BLOCKER_WORKERS, f->wait->from});
 	else
 		tell(argument, (tsr_blocker_t){TSR_BLOCKER_ANYBODY, 0});

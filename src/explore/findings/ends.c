@@ -2,6 +2,7 @@
  * Runs that end otherwise than well: nobody can go on, a rank's program fails,
  * or the world ends.
  */
+#include "src/explore/elsewhere.h"
 #include "src/explore/exploration_state.h"
 #include "src/explore/missed.h"
 
@@ -232,13 +233,22 @@ static void tell_raised(tsr_exploration_t *x, const tsr_stuck_t *stuck,
 	tsr_raised_t raised;
 	if (watch && !is_plain_wait(watch, x))
 		return;
+	const uint32_t skipped =
+		watch && finding->class == TSR_FINDING_LOST_SIGNAL &&
+				watch->wait->from == finding->access[0].who.rank
+			? tsr_raised_elsewhere(x, watch->wait->from, watch->area, watch->offset)
+			: 0;
+	if (skipped) {
+		tsr_raised_tell_elsewhere(x, watch, skipped, text, finding);
+		return;
+	}
 	bool astray = watch && tsr_raised_find(x, watch, &raised);
 	for (int i = 0; i < stuck->nodes && !astray; i++) {
 		const tsr_flag_watch_t *other = tsr_watch_of(x, &stuck->node[i]);
-		tsr_raised_t elsewhere;
-		if (!other || !is_plain_wait(other, x) || !tsr_raised_find(x, other, &elsewhere))
+		tsr_raised_t apart;
+		if (!other || !is_plain_wait(other, x) || !tsr_raised_find(x, other, &apart))
 			continue;
-		raised = elsewhere;
+		raised = apart;
 		watch = other;
 		astray = true;
 		finding->accesses = 1;

@@ -4,6 +4,7 @@
  * rank's memory: that is the one which nobody waits for. And a wait may name a
  * rank that never signals it, while another does.
  */
+#include "src/explore/elsewhere.h"
 #include "src/explore/exploration_state.h"
 
 #include <inttypes.h>
@@ -110,6 +111,25 @@ static void look_at(tsr_search_raised_t *s, uint32_t number)
 	}
 }
 
+uint32_t tsr_raised_elsewhere(const tsr_exploration_t *x, int rank, int area, size_t offset)
+{
+	uint32_t elsewhere = 0;
+	if (x->areas[area].shared || x->areas[area].rank != rank)
+		return 0;
+	for (int i = 0; i < x->links.count; i++) {
+		const tsr_step_t *step = &x->links.steps[i];
+		const tsr_operation_t *raised = &x->operations[step->operation];
+		if (step->kind != TSR_STEP_WRITE || raised->area < 0 || raised->offset != offset)
+			continue;
+		if (raised->area == area)
+			return 0;
+		if (!x->areas[raised->area].shared && is_worker_of(x, step->task, rank) &&
+		    is_signal(raised))
+			elsewhere = step->operation;
+	}
+	return elsewhere;
+}
+
 bool tsr_raised_find(tsr_exploration_t *x, const tsr_flag_watch_t *watch, tsr_raised_t *out)
 {
 	tsr_search_raised_t s = {
@@ -212,6 +232,26 @@ void tsr_raised_tell(tsr_exploration_t *x, const tsr_raised_t *raised, tsr_advic
 	if (astray->area != watch->area)
 		snprintf(text->change, sizeof text->change, "let %s signal rank %d, not rank %d",
 			 from, x->areas[watch->area].rank, x->areas[astray->area].rank);
+	finding->missing = text->missing;
+	finding->change = text->change;
+}
+
+void tsr_raised_tell_elsewhere(tsr_exploration_t *x, const tsr_flag_watch_t *watch, uint32_t signal,
+			       tsr_advice_text_t *text, tsr_finding_t *finding)
+{
+	const tsr_operation_t *raised = &x->operations[signal];
+	const int rank = x->areas[watch->area].rank;
+	char wanted[320], given[320], from[512], to[512];
+	tell_word(x, watch->area, watch->offset, watch->wait->word_bytes, wanted, sizeof wanted);
+	tell_word(x, raised->area, raised->offset, raised->bytes, given, sizeof given);
+	tell_place(&raised->site, from, sizeof from);
+	tell_place(&x->operations[watch->operation].site, to, sizeof to);
+	snprintf(text->missing, sizeof text->missing,
+		 "%s of rank %d has raised %s, and nobody has raised %s, for which %s waits", from,
+		 rank, given, wanted, to);
+	snprintf(text->change, sizeof text->change,
+		 "let rank %d signal itself too by %s, or not wait for itself by %s", rank, from,
+		 to);
 	finding->missing = text->missing;
 	finding->change = text->change;
 }

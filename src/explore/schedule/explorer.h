@@ -257,7 +257,7 @@ typedef enum tsr_await_kind {
 /** Something for which a waiting task waits. */
 typedef struct tsr_blocker {
 	enum {
-		TSR_BLOCKER_TASK, /* number: the task */
+		TSR_BLOCKER_TASK, /* number: the task; the one that waits: it waits for nobody */
 		TSR_BLOCKER_RANK, /* number: a rank; any of its live tasks */
 		/* number: a rank; any of its live workers, and its blocks that have not begun */
 		TSR_BLOCKER_WORKERS,
