@@ -3,6 +3,7 @@
  * copies comes through here.
  */
 #include "src/explore/exploration_state.h"
+#include "src/explore/links.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -261,7 +262,9 @@ uint64_t tsr_exploration_act_now(tsr_exploration_t *x, uint32_t number,
 	tsr_exploration_judge(x, number, place.area, event.wrote, &found);
 	tsr_exploration_judge_unmet(x, number, place.area, event.wrote,
 				    tsr_shadow_unmet(x->shadow));
-	tsr_links_access(x, number, event.wrote, event.from_site);
+	const tsr_step_t read = {.from = event.from_site, .value = event.value},
+			 written = {.value = after, .before = before};
+	tsr_links_access(x, number, event.from_site ? &read : NULL, event.wrote ? &written : NULL);
 	if (!area_of(x, place)->shared)
 		tsr_buffering_note(x, number, access, event.wrote,
 				   tsr_area_object(area_of(x, place), offset), epoch, after);

@@ -1,5 +1,6 @@
 /* An exploration's life: its ranks and workers as fibres, and the order that the host gives. */
 #include "src/explore/exploration_state.h"
+#include "src/explore/links.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -146,7 +146,9 @@ typedef struct tsr_step {
 	int task;
 	/* the access; for an edge the last operation that any task has begun */
 	uint32_t operation;
-	uint32_t from;                  /* for a read: the operation that wrote the value */
+	uint32_t from; /* for a read: the operation that wrote the value */
+	/* what was read or written, and was there before; what a wait wants at least, else 0 */
+	uint64_t value, before, wanted;
 	const tsr_edge_t *edge, *other; /* for a join: `other` is joined into `edge` */
 } tsr_step_t;
 
@@ -519,24 +521,6 @@ void tsr_hang_unwatch(tsr_exploration_t *x);
 void tsr_guard_run(tsr_exploration_t *x, void (*body)(void *ctx), void *ctx);
 
 /**
- * Note an ordered access that has read the value of operation `from` (0: of
- * none), and a change of an edge, by a task if a task makes it.
- */
-void tsr_links_access(tsr_exploration_t *x, uint32_t operation, bool wrote, uint32_t from);
-void tsr_links_edge(tsr_exploration_t *x, tsr_step_kind_t kind, int task, const tsr_edge_t *edge,
-		    const tsr_edge_t *other);
-
-/**
- * Fills in the link of a race between `before` and the current access of its
- * second task, if there is one: accesses 2 and 3 of the finding.
- */
-void tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_finding_t *finding);
-
-/** Whether another worker of the reader's block gave way to the write, before the read was over. */
-bool tsr_links_spoken(tsr_exploration_t *x, uint32_t read, uint32_t write);
-void tsr_links_settle(tsr_exploration_t *x);
-
-/**
  * Finds what the rank that a wait names has raised. Returns whether one of these
  * signals may be meant for the wait.
  */
@@ -564,7 +548,6 @@ bool tsr_rounds_tell(tsr_exploration_t *x, uint32_t write, uint32_t read, tsr_ad
 
 /** The wait has ended: warns if the rank that it names has never raised its flag. */
 void tsr_raised_by_another(tsr_exploration_t *x, const tsr_flag_watch_t *watch);
-void tsr_links_free(tsr_links_t *links);
 
 /* ------------------------------------------------------------ schedules */
 

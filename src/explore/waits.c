@@ -2,6 +2,7 @@
 #include "src/base/compare.h"
 #include "src/explore/elsewhere.h"
 #include "src/explore/exploration_state.h"
+#include "src/explore/links.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -312,6 +313,7 @@ tsr_flag_end_t tsr_exploration_wait_flag(tsr_exploration_t *x, const tsr_op_site
 		*seen_out = tsr_exploration_act_now(x, f->number, &f->access, f->area,
 						    offset_of(f, *which_out), wait->word_bytes,
 						    choice, begin);
+		tsr_links_wanted(x, f->number, wait);
 		w->watch.offset = offset_of(f, *which_out);
 		tsr_raised_by_another(x, &w->watch);
 	}

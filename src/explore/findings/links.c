@@ -18,7 +18,7 @@
  * reached by them, over how few edges that do not order. A value that was read
  * before, or that was written before the earlier access, reaches nobody.
  */
-#include "src/explore/exploration_state.h"
+#include "src/explore/links.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,24 +46,42 @@ static void add_step(tsr_links_t *links, const tsr_step_t *step)
 	links->steps[links->count++] = *step;
 }
 
-void tsr_links_access(tsr_exploration_t *x, uint32_t operation, bool wrote, uint32_t from)
+static void add_access(tsr_exploration_t *x, tsr_step_kind_t kind, uint32_t operation,
+		       const tsr_step_t *access)
 {
-	tsr_step_t step = {.kind = TSR_STEP_READ,
-			   .task = x->operations[operation].task,
-			   .operation = operation,
-			   .from = from};
-	if (from)
-		add_step(&x->links, &step);
-	step.kind = TSR_STEP_WRITE;
-	if (wrote)
-		add_step(&x->links, &step);
+	tsr_step_t step = *access;
+	step.kind = kind;
+	step.task = x->operations[operation].task;
+	step.operation = operation;
+	add_step(&x->links, &step);
+}
+
+void tsr_links_access(tsr_exploration_t *x, uint32_t operation, const tsr_step_t *read,
+		      const tsr_step_t *written)
+{
+	if (read)
+		add_access(x, TSR_STEP_READ, operation, read);
+	if (written)
+		add_access(x, TSR_STEP_WRITE, operation, written);
+}
+
+void tsr_links_wanted(tsr_exploration_t *x, uint32_t operation, const tsr_flag_wait_t *wait)
+{
+	tsr_step_t *last = x->links.count > 0 ? &x->links.steps[x->links.count - 1] : NULL;
+	if (last && last->kind == TSR_STEP_READ && last->operation == operation &&
+	    wait->cmp == TSR_CMP_GE && wait->shift == 0)
+		last->wanted = wait->value;
 }
 
 void tsr_links_edge(tsr_exploration_t *x, tsr_step_kind_t kind, int task, const tsr_edge_t *edge,
 		    const tsr_edge_t *other)
 {
 	if (edge)
-		add_step(&x->links, &(tsr_step_t){kind, task, x->links.latest, 0, edge, other});
+		add_step(&x->links, &(tsr_step_t){.kind = kind,
+						  .task = task,
+						  .operation = x->links.latest,
+						  .edge = edge,
+						  .other = other});
 }
 
 void tsr_links_settle(tsr_exploration_t *x)
@@ -79,12 +97,12 @@ void tsr_links_free(tsr_links_t *links)
 /* ------------------------------------------------------------------ who is reached */
 
 /**
- * How something is reached: over so many edges that do not order, of which this
- * is the first; where there are none, the last edge.
+ * How something is reached: over edges that do not order, of which this is the
+ * first; where there are none, the last edge.
  */
 typedef struct reach {
 	bool reached;
-	int weak;
+	int weak;              /* how much of them would have to change: weakness */
 	uint32_t signal, wait; /* 0: no access yet */
 } reach_t;
 
@@ -99,6 +117,9 @@ typedef struct search {
 	/* the first write that would do, in the memory of `now`'s rank */
 	uint32_t unread;
 	reach_t *task, *operation; /* tasks as they are now; operations as they wrote */
+	/* of a write: whose value a read of it takes too, as updates go on with what they found
+	 * (MP.rs.rmw.diffGPU-sss); the one that is reached best. 0: nobody's */
+	uint32_t *head;
 	edge_reach_t *edges;
 	int edge_count;
 } search_t;
@@ -154,6 +175,26 @@ static bool is_strong(const search_t *s, uint32_t signal, uint32_t wait)
 			       s->x->actors[before->task].thread, before->epoch);
 }
 
+/** Whether a read can be told to acquire: a signal that adds cannot. */
+static bool can_acquire(const tsr_operation_t *read)
+{
+	return read->kind == TSR_FINDING_WAIT ||
+	       strncmp(read->site.call, "tsr_atomic_", strlen("tsr_atomic_")) == 0;
+}
+
+/** How much is wrong with this edge: 0: it orders. Less is the likelier bug. */
+static int weakness(const search_t *s, uint32_t signal, uint32_t wait)
+{
+	const tsr_operation_t *from = &s->x->operations[signal], *to = &s->x->operations[wait];
+	const tsr_finding_who_t giver = who_of(s, from), taker = who_of(s, to);
+	const tsr_views_scope_t scope = tsr_finding_scope_between(&giver, &taker);
+	if (is_strong(s, signal, wait))
+		return 0;
+	const int gives = !releases(from->order) || from->scope < scope,
+		  takes = !acquires(to->order) || to->scope < scope;
+	return gives + (takes && !can_acquire(to) ? 2 : takes) + !(gives || takes);
+}
+
 /** Whether they are two workers of one block. */
 static bool are_siblings(const search_t *s, int a, int b)
 {
@@ -187,20 +228,31 @@ static void write_by(search_t *s, const tsr_step_t *step)
 	if (!reach.reached && step->operation > s->before && are_siblings(s, step->task, first))
 		reach = (reach_t){true, 1, step->operation, 0};
 	s->operation[step->operation] = reach;
+	const reach_t *head = &s->operation[s->head[step->operation]];
+	if (!head->reached || (reach.reached && reach.weak <= head->weak))
+		s->head[step->operation] = step->operation;
+}
+
+static void read_of(search_t *s, const tsr_step_t *step, uint32_t signal)
+{
+	reach_t reach = s->operation[signal];
+	if (reach.weak > 0 && !reach.wait) {
+		reach.wait = step->operation; /* of what a sibling wrote */
+	} else if (reach.weak == 0) {
+		reach.signal = signal;
+		reach.wait = step->operation;
+	}
+	reach.weak += reach.reached ? weakness(s, signal, step->operation) : 0;
+	improve(&s->task[step->task], &reach);
 }
 
 static void read_from(search_t *s, const tsr_step_t *step)
 {
-	reach_t reach = s->operation[step->from];
-	const bool weak = reach.reached && !is_strong(s, step->from, step->operation);
-	if (reach.weak > 0 && !reach.wait) {
-		reach.wait = step->operation; /* of what a sibling wrote */
-	} else if (reach.weak == 0) {
-		reach.signal = step->from;
-		reach.wait = step->operation;
-	}
-	reach.weak += weak;
-	improve(&s->task[step->task], &reach);
+	const uint32_t head = s->head[step->from];
+	read_of(s, step, step->from);
+	if (head && head != step->from)
+		read_of(s, step, head);
+	s->head[step->operation] = head; /* if it goes on to write */
 }
 
 static void go(search_t *s, const tsr_step_t *step)
@@ -331,7 +383,7 @@ bool tsr_links_spoken(tsr_exploration_t *x, uint32_t read, uint32_t write)
 							      x->operations[previous].epoch));
 }
 
-void tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_finding_t *finding)
+uint32_t tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_finding_t *finding)
 {
 	const tsr_links_t *links = &x->links;
 	const int tasks = tsr_explorer_tasks(x->explorer);
@@ -340,8 +392,10 @@ void tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_fin
 		      .before = before,
 		      .now = now,
 		      .task = calloc((size_t)tasks + room, sizeof *s.task),
+		      .head = calloc(room, sizeof *s.head),
 		      .edges = malloc((2 * (size_t)links->count + 1) * sizeof *s.edges)};
-	if (s.task && s.edges) {
+	uint32_t unread = 0;
+	if (s.task && s.head && s.edges) {
 		s.operation = s.task + tasks;
 		for (int i = 0; i < links->count; i++)
 			go(&s, &links->steps[i]);
@@ -354,12 +408,18 @@ void tsr_links_tell(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_fin
 		}
 		if (!reach.signal && finding->access[1].kind == TSR_FINDING_READ)
 			reach = spoken_of(&s, links, before, now);
+		/* that a signal has found it in another word is by chance */
+		if (reach.wait && !can_acquire(&x->operations[reach.wait]) && s.unread)
+			reach = (reach_t){.signal = s.unread};
 		if (reach.signal) {
 			tell(x, reach.signal, &finding->access[2]);
 			tell(x, reach.wait, &finding->access[3]);
 			finding->accesses = 4;
 		}
+		unread = reach.wait ? 0 : reach.signal;
 	}
 	free(s.task);
+	free(s.head);
 	free(s.edges);
+	return unread;
 }

@@ -1,6 +1,8 @@
 /* What is wrong with an access: made into findings. */
 #include "src/explore/exploration_state.h"
+#include "src/explore/links.h"
 #include "src/explore/overtaken.h"
+#include "src/explore/satisfied.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,12 +149,17 @@ static void tell_race(tsr_exploration_t *x, uint32_t before, uint32_t now, tsr_f
 		(finding->class == TSR_FINDING_REUSE
 			 ? tsr_overtaken_tell(x, now, before, &text, finding)
 			 : writes_first && tsr_overtaken_tell(x, before, now, &text, finding));
-	if (!counted && !overtaken)
-		tsr_links_tell(x, turned ? now : before, turned ? before : now, finding);
+	const uint32_t unread =
+		counted || overtaken
+			? 0
+			: tsr_links_tell(x, turned ? now : before, turned ? before : now, finding);
 	/* what came after the read of the round before comes after this one, too */
 	const uint32_t earlier = turned && finding->accesses < 3 ? tsr_rounds_previous(x, now) : 0;
 	if (earlier)
-		tsr_links_tell(x, earlier, before, finding);
+		(void)tsr_links_tell(x, earlier, before, finding);
+	if (!counted && !overtaken && !turned &&
+	    (finding->accesses < 4 || !finding->access[3].call))
+		(void)tsr_satisfied_tell(x, before, now, unread, &text, finding);
 	tsr_report_finding(&x->report, finding);
 }
 

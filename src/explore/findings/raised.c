@@ -6,6 +6,7 @@
  */
 #include "src/explore/elsewhere.h"
 #include "src/explore/exploration_state.h"
+#include "src/explore/links.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -91,6 +91,28 @@ static int raises_of(const tsr_exploration_t *x, int steps, int task, const tsr_
 	return count;
 }
 
+/**
+ * Whether who has not raised this word raises others by the same call, or one
+ * alone raises it: then it is not the counter of several.
+ */
+static bool is_of_one(const tsr_exploration_t *x, int reader, uint32_t other)
+{
+	const tsr_operation_t *operations = x->operations, *word = &operations[other];
+	bool several = false;
+	for (int i = 0; i < x->links.count; i++) {
+		const tsr_step_t *step = &x->links.steps[i];
+		const tsr_operation_t *raised = &operations[step->operation];
+		const bool same = raised->area == word->area && raised->offset == word->offset;
+		if (step->kind != TSR_STEP_WRITE || raised->kind != TSR_FINDING_UPDATE)
+			continue;
+		if (!same && step->task == reader && raised->site.line == word->site.line &&
+		    strcmp(raised->site.call, word->site.call) == 0)
+			return true;
+		several = several || (same && step->task != word->task);
+	}
+	return !several;
+}
+
 /** Whether another one like the reader had raised the counter more often than it has. */
 static bool is_ahead(const tsr_exploration_t *x, int steps, int reader, const tsr_operation_t *word,
 		     tsr_raises_t *out)
@@ -107,7 +129,8 @@ static bool is_ahead(const tsr_exploration_t *x, int steps, int reader, const ts
 		if (count > out->by_other)
 			*out = (tsr_raises_t){out->by_reader, count, last};
 	}
-	return out->by_other > out->by_reader;
+	return out->by_other > out->by_reader &&
+	       (out->by_reader > 0 || !is_of_one(x, reader, out->other));
 }
 
 static void say(tsr_exploration_t *x, uint32_t wait, uint32_t read, const tsr_raises_t *raises,
