@@ -58,8 +58,10 @@ def token(text):
 COUNTER = re.compile(r"s_getpc_b64 s\[(\d+):\d+\]")
 DISTANCE = re.compile(r"s_add_u32 s(\d+), s\1, \S+@rel32@lo")
 SUM = re.compile(r"s_addc?_u32 s(\d+), (\S+), (\S+)$")
-SCALARS = re.compile(r"[sv]_\S+ s(?:\[(\d+):(\d+)\]|(\d+))")
+SCALARS = re.compile(r"(?:v_\w+_co_\w+ v\d+,|[sv]_\S+) s(?:\[(\d+):(\d+)\]|(\d+))")
 SCALAR_BASE = re.compile(r"global_load_\w+ \S+, v\d+, s\[(\d+):\d+\]")
+VCC = re.compile(r"\bvcc(_lo|_hi)?\b")
+NUMBER_OF_VCC = {None: "s[106:107]", "_lo": "s106", "_hi": "s107"}
 
 # behind an s_barrier across which other accesses may go on (tsr_hip_meet_shared)
 SHARED_ALONE = "; for shared memory alone"
@@ -83,7 +85,7 @@ def _with_constants(found):
     used: what is known of registers ends where paths meet or part."""
     counters, addresses = set(), set()
     for instruction in found:
-        text = instruction.text
+        text = VCC.sub(lambda name: NUMBER_OF_VCC[name[1]], instruction.text)
         if LABEL.match(text) or BRANCH.match(text):
             counters, addresses = set(), set()
         counter, distance, total = COUNTER.match(text), DISTANCE.match(text), SUM.match(text)

@@ -197,6 +197,11 @@ def constants():
     """What a flag guards is data; a constant of the code is none."""
     what = "reads what the flag"
     yield verdict(not paths.broken(small(NAMED)), "a constant that is read beside a flag's poll")
+    vcc = NAMED.replace("s[26:27]", "vcc").replace("s26", "vcc_lo").replace("s27", "vcc_hi")
+    yield verdict(not paths.broken(small(vcc)), "one whose address is in vcc")
+    for writes in ("v_cmp_eq_u32_e32 vcc, 0, v5", "v_add_co_u32_e32 v5, vcc, v5, v6"):
+        text = vcc.replace("\tglobal_load_dword v1", f"\t{writes}\n\tglobal_load_dword v1")
+        yield verdict(finds(text, what), f"data beside it: {writes}")
     load = "\tglobal_load_dword v1, v6, s[26:27]\n"
     for old, new, name in (
         ("s_getpc_b64 s[26:27]", "s_nop 0", "an address that is no constant's"),
