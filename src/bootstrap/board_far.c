@@ -180,7 +180,7 @@ void tsr_board_read_post(const tsr_boot_t *boot, const tsr_event_t *event, tsr_p
 static bool hold(tsr_boot_t *boot)
 {
 	const uint64_t begin_ns = tsr_now_ns();
-	for (int i = 1; !tsr_board_try(boot); i++) {
+	while (!tsr_board_try(boot)) {
 		const char *sentence;
 		if (tsr_boot_abort_status(boot, &sentence) != TSR_OK ||
 		    tsr_now_ns() - begin_ns > boot->deadline_ns / 4)
