@@ -114,7 +114,7 @@ Test(findings, advise_what_opens_a_circle_of_loads_and_stores)
 			 "scope"};
 	advised_t three = {
 		"three", circle(3, false),
-		"nor tsr_atomic_load at kernel.c:23 before the store behind it",
+		"tsr_atomic_load at kernel.c:23 before the store behind it",
 		"make all these stores releases and all these loads acquires at system scope"};
 	advised_t four = {"four blocks", circle(4, true),
 			  "and the first what the last, writes later",
