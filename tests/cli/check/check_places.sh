@@ -54,9 +54,10 @@ done
 for kind in retired credits; do
 	cured $kind 'let the workers meet (tsr_sync of the block) between tsr_get at '
 done
-for kind in first sets atomic; do
-	cured $kind 'wait for what tsr_'
+for kind in first atomic; do
+	cured $kind 'wait before tsr_get at '
 done
+cured sets 'wait for what tsr_'
 try tessera check -n 3 --no-slowdown --seeds 100 "$divided" first
 replay=$(sed -n 's/^  replay  *tessera check //p' "$TAP_FILES/out" | head -1)
 # shellcheck disable=SC2086 # words
