@@ -21,6 +21,7 @@
 #define TSR_PORT_BLOCK_THREADS(workers_) 256
 enum { TSR_RELAXED, TSR_ACQUIRE, TSR_RELEASE, TSR_ACQ_REL, TSR_SEQ_CST };
 enum { TSR_SCOPE_BLOCK, TSR_SCOPE_DEVICE, TSR_SCOPE_SYSTEM };
+enum { TSR_MAX_SPLIT = 32 };
 #include "gpu/dev/port.h"
 template <typename T> TSR_DEV void tsr_port_forget(T *)
 {
