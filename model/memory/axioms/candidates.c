@@ -274,6 +274,7 @@ static void add_thread(search_t *s, int t)
 	s->checks += path->checks;
 	for (int i = 0; i < path->events; i++) {
 		const path_event_t *e = &path->event[i];
+		const bool fence = e->kind == EVENT_FENCE; /* it has no address */
 		const term_t *address = &path->term[e->address];
 		int id = x->n++;
 		x->event[id] = (event_t){.kind = e->kind,
@@ -281,14 +282,14 @@ static void add_thread(search_t *s, int t)
 					 .scope = e->scope,
 					 .thread = t,
 					 .instruction = e->instruction};
-		s->place[id] = address->kind == TERM_NUMBER
+		s->place[id] = !fence && address->kind == TERM_NUMBER
 				       ? litmus_location(x->test, address->number)
 				       : UNKNOWN;
-		if (e->kind != EVENT_FENCE && s->place[id] != UNKNOWN) {
+		if (s->place[id] != UNKNOWN) {
 			x->event[id].location = s->place[id];
 			x->at[s->place[id]] |= set_of(id);
 		}
-		s->moving |= e->kind != EVENT_FENCE && s->place[id] == UNKNOWN;
+		s->moving |= !fence && s->place[id] == UNKNOWN;
 		s->source[id] = NO_EVENT;
 		*(e->kind == EVENT_READ    ? &x->reads
 		  : e->kind == EVENT_WRITE ? &x->writes
