@@ -1,4 +1,4 @@
-/* The board between nodes: what is told of posts, and who waits for them. */
+/* The board between nodes: which posts are sent to other nodes, and the waits for theirs. */
 #include <sched.h>
 #include <string.h>
 

@@ -94,7 +94,7 @@ typedef struct tsr_recent_load {
 	tsr_reach_t reach; /* of the load, and of the fences after it */
 	tsr_readable_t readable;
 	bool awaited; /* it ended a wait: all that the fibre does later hangs on it */
-	bool unread;  /* of an ADD, whose value nobody is told */
+	bool unread;  /* it is an ADD that discards what it found */
 } tsr_recent_load_t;
 
 /** Such a load, and the store: buffering.c. */
@@ -106,7 +106,7 @@ typedef struct tsr_load_store {
 	tsr_reach_t reach; /* of the load, of the store, and of the fences between them */
 	tsr_readable_t readable;
 	bool awaited;   /* the load ended a wait */
-	bool unread;    /* it is that of an ADD, whose value nobody is told */
+	bool unread;    /* the load is an ADD that discards what it found */
 	uint64_t value; /* the stored value */
 	bool values;    /* equal pairs have stored other values */
 	size_t clock;   /* index in tsr_buffering_t of the thread's clock at the store */
@@ -245,10 +245,9 @@ typedef struct tsr_actor {
 	tsr_collective_call_t collective; /* the last one */
 	void (*body)(void *ctx);
 	void *ctx;
-	sigjmp_buf *begin; /* beginning of the body: guard.c */
-	int first_worker,
-		other_worker; /* a worker: tasks of its block's first, and of the second */
-	char *said;           /* last sentence of a host that has failed */
+	sigjmp_buf *begin;              /* beginning of the body: guard.c */
+	int first_worker, other_worker; /* of a worker: its block's first task, and second */
+	char *said;                     /* last sentence of a host that has failed */
 } tsr_actor_t;
 
 typedef struct tsr_guard tsr_guard_t;

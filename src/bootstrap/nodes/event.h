@@ -4,7 +4,7 @@
  * the relay thread of the node's keeper (relay.h) takes them out.
  *
  * An event holds no payload. It names the place in the segment where its data
- * is: a slot of a meeting, a wait record, or a post. A slot is written again two
+ * is: a slot of a barrier, a wait record, or a post. A slot is written again two
  * rounds later. By then the far members have come to the next round, so the relay
  * has read it. A post is written again when the far members have compared it.
  */

@@ -25,9 +25,8 @@
  * four it takes all of these but one: an edge that synchronises orders what is
  * on its way, and the circle is closed by happens-before alone only where one
  * edge is left. Nor does a circle count whose other edges lead from updates to
- * ADDs that nobody is told the value of: it is that of counters alone, with
- * happens-before in the place of program order, as where ranks signal each other
- * and wait for the sum, round after round.
+ * ADDs that discard what they found: ranks that signal each other and wait for the
+ * sum, round after round, make such a circle, of counters alone.
  *
  * Of the ways from a pair as many are looked at as MOST_LOOKS says, those of the
  * latest pairs first; longer circles are not looked for.
@@ -39,9 +38,9 @@
  * none: a program cannot change it. That such a call bears it is for the
  * library's own tests: tsr_gather_target says why its load may be overtaken.
  *
- * An update counts as a load, unless all are updates, though nobody is told
- * what it has read, as of a signal that ADDs: what it was added to decides
- * whose releases the sum hands on, and a race may hang on that.
+ * An update counts as a load, unless all are updates, even if it discards what it
+ * found, as a signal that ADDs does: what it was added to decides whose releases
+ * the sum hands on, and a race may depend on that.
  */
 #include "src/explore/exploration_state.h"
 
@@ -201,8 +200,8 @@ static bool all_update(const circle_t *c)
 }
 
 /**
- * Whether each edge synchronises, or leads from an update to an ADD that nobody
- * is told the value of: who has added first shows in what is heard by waits alone.
+ * Whether each edge synchronises, or leads from an update to an ADD that discards
+ * what it found. The order of such ADDs shows in no result but that of a wait.
  */
 static bool are_counts(const circle_t *c)
 {
