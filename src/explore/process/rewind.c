@@ -26,6 +26,7 @@ enum {
 	AT_ONCE = 512,       /* pages that are asked about in one call */
 	STACK_BYTES = 128 << 10,
 	MOST_PAGES = 64 << 10, /* noted: 256 MiB */
+	RELEASE_EVERY = 16,    /* ways back: then pages that were not needed are given up */
 	SIGNALS = 65
 };
 
@@ -75,6 +76,8 @@ struct tsr_rewind {
 	unsigned char *image;
 	size_t image_pages;
 	uint64_t entry[AT_ONCE];
+	unsigned backs;
+	uintptr_t spare, spare_end; /* pages in a row that were zero */
 	outside_t outside;
 	struct sigaction action[SIGNALS];
 	sigset_t mask;
@@ -250,6 +253,7 @@ bool tsr_rewind_note(tsr_rewind_t *r)
 	r->image = image;
 	/* all that is called on the way back has been called before */
 	memset(r->now, 0, sizeof r->now[0]);
+	(void)madvise(r, 0, MADV_DONTNEED);
 	if (!look_outside(&r->outside) || r->outside.threads != 1)
 		return false;
 	for (size_t i = 0; i < r->runs; i++) {
@@ -289,6 +293,41 @@ static bool is_written(uint64_t entry)
 	return (entry & ENTRY_SWAPPED) || ((entry & ENTRY_OWN) && !(entry & ENTRY_FILE));
 }
 
+static bool is_zero(const uint64_t *word)
+{
+	for (int i = 0; i < PAGE / (int)sizeof *word; i += 8)
+		if (word[i] | word[i + 1] | word[i + 2] | word[i + 3] | word[i + 4] | word[i + 5] |
+		    word[i + 6] | word[i + 7])
+			return false;
+	return true;
+}
+
+/** Gives up the pages that were zero up to here, now and then. */
+static void give_up_spare(tsr_rewind_t *r)
+{
+	if (r->spare_end > r->spare && r->backs % RELEASE_EVERY == 0)
+		(void)madvise((void *)r->spare, r->spare_end - r->spare, MADV_DONTNEED);
+	r->spare = r->spare_end = 0;
+}
+
+/**
+ * A page that was not there when the process was noted, and so zero. One that a
+ * long schedule has needed and this one has not is zero already: to clear it
+ * each time would cost as much as to use it.
+ */
+static void clear(tsr_rewind_t *r, uintptr_t at)
+{
+	if (!is_zero((const uint64_t *)at)) {
+		memset((void *)at, 0, PAGE);
+		return;
+	}
+	if (r->spare_end != at) {
+		give_up_spare(r);
+		r->spare = at;
+	}
+	r->spare_end = at + PAGE;
+}
+
 /** Pages that are there. */
 static void restore_run(tsr_rewind_t *r, noted_t *noted, const struct page_run *run)
 {
@@ -304,7 +343,7 @@ static void restore_run(tsr_rewind_t *r, noted_t *noted, const struct page_run *
 			if (is_written(r->entry[i]) && known)
 				memcpy((void *)at, noted->image, PAGE);
 			else if (is_written(r->entry[i]))
-				memset((void *)at, 0, PAGE);
+				clear(r, at);
 			if (known)
 				next_noted(r, noted);
 		}
@@ -313,6 +352,7 @@ static void restore_run(tsr_rewind_t *r, noted_t *noted, const struct page_run *
 
 static void restore_memory(tsr_rewind_t *r)
 {
+	r->backs++;
 	noted_t noted = {.at = r->runs ? r->run[0].begin : 0, .image = r->image};
 	for (int i = 0; i < r->ranges; i++) {
 		const long count = scan(r, &r->range[i], r->now, MOST_RUNS);
@@ -320,6 +360,7 @@ static void restore_memory(tsr_rewind_t *r)
 			_exit(EXIT_FAILURE);
 		for (long k = 0; k < count; k++)
 			restore_run(r, &noted, &r->now[k]);
+		give_up_spare(r);
 		bring_back(r, &noted, r->range[i].end);
 	}
 }
