@@ -50,21 +50,30 @@ static void list(const char *kernel, tsr_dtype_t dtype, char *text, size_t size)
 					 tile.m, tile.n, tile.k);
 }
 
+/** Whether it is built for that; where the tile is automatic, for any tile. */
+static bool is_built(const char *kernel, tsr_dtype_t dtype, tile_size_t tile)
+{
+	char variant[VARIANT_NAME];
+	if (tile_is_automatic(tile))
+		return variant_candidate(kernel, dtype, 0, &tile);
+	variant_name(dtype, tile, variant);
+	return tsr_kernel_find(kernel, variant) != NULL;
+}
+
 tsr_status_t variant_check(const char *workload, const char *kernel, tsr_dtype_t dtype,
 			   tile_size_t tile)
 {
-	char built[256], variant[VARIANT_NAME];
+	char built[256];
+	if (is_built(kernel, dtype, tile))
+		return TSR_OK;
 	list(kernel, dtype, built, sizeof built);
 	if (built[0] == '\0')
 		return tsr_error(TSR_ERR_NOT_FOUND,
 				 "%s is not built for dtype %s; use bf16, f16 or f32", workload,
 				 tsr_dtype_name(dtype));
-	variant_name(dtype, tile, variant);
-	if (!tile_is_automatic(tile) && !tsr_kernel_find(kernel, variant))
-		return tsr_error(TSR_ERR_NOT_FOUND,
-				 "tile %dx%dx%d (MxNxK) is not built for %s; built are %s", tile.m,
-				 tile.n, tile.k, tsr_dtype_name(dtype), built);
-	return TSR_OK;
+	return tsr_error(TSR_ERR_NOT_FOUND,
+			 "tile %dx%dx%d (MxNxK) is not built for %s; built are %s", tile.m, tile.n,
+			 tile.k, tsr_dtype_name(dtype), built);
 }
 
 bool variant_fits(const tsr_kernel_t *kernel, const tsr_device_props_t *device)
