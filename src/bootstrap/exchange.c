@@ -247,8 +247,8 @@ static tsr_control_slot_t *open_round(tsr_meeting_t *meeting, const char *call,
 {
 	meeting->round++;
 	tsr_control_slot_t *slot = tsr_meeting_slot(meeting, meeting->me);
-	snprintf(slot->call, sizeof slot->call, "%s", call);
-	snprintf(slot->arguments, sizeof slot->arguments, "%s", arguments);
+	tsr_text_cut(call, sizeof slot->call, slot->call);
+	tsr_text_cut(arguments, sizeof slot->arguments, slot->arguments);
 	slot->arguments_hash = tsr_text_hash(arguments);
 	slot->size_bytes = size_bytes;
 	return slot;

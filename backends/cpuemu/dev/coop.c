@@ -218,7 +218,7 @@ void tsr_sync(tsr_coop_t *coop)
 
 void tsr_role(tsr_coop_t *coop, const char *role)
 {
-	snprintf(coop->worker->record.role, sizeof coop->worker->record.role, "%s", role);
+	tsr_text_cut(role ? role : "", sizeof coop->worker->record.role, coop->worker->record.role);
 }
 
 /** Sums values where they stand, a stage of them at a time; the sum of all. */
