@@ -75,16 +75,7 @@ SMALLER = [
     (r"perf put", "-e 64K -N 2 -w 0"),
     (r"perf signal", "-N 2 -w 0"),
 ]
-PLACES = {"FOLDER": "tests/fuzz/corpus/fuzz_litmus", "FILE": "kernel.c"}
-KERNEL = """#include "tessera/dev.h"
-typedef struct wait_args {
-	TSR_HEAP uint64_t *flag;
-} wait_args_t;
-TSR_KERNEL(wait, wait_args_t, a)
-{
-	tsr_wait(block, a->flag, 1, 0);
-}
-"""
+PLACES = {"FOLDER": "tests/fuzz/corpus/fuzz_litmus", "FILE": "examples/hello.c"}
 NAME = re.compile(r"\b(?:tsr|TSR)_\w+")
 PASTED = {"tsr_body_"}  # TSR_KERNEL puts the kernel's name behind it
 needed = set()  # the excuses that a page needs
@@ -100,8 +91,6 @@ def prepare(folder):
     for name in ("gcc-debug", "gcc-release"):
         os.symlink(BUILD, os.path.join(folder, "build", name))
     os.symlink(os.path.join(ROOT, "build", "generated"), os.path.join(folder, "build", "generated"))
-    with open(os.path.join(folder, "kernel.c"), "w", encoding="ascii") as file:
-        file.write(KERNEL)
     with open(os.path.join(folder, "compiler"), "w", encoding="ascii") as file:
         file.write(f'#!/bin/sh\nexec {COMPILER} {SANITIZERS.get(VARIANT, "")} "$@"\n')
     os.chmod(os.path.join(folder, "compiler"), 0o755)
