@@ -311,9 +311,9 @@ static void give_up_spare(tsr_rewind_t *r)
 }
 
 /**
- * A page that was not there when the process was noted, and so zero. One that a
- * long schedule has needed and this one has not is zero already: to clear it
- * each time would cost as much as to use it.
+ * A page that was not there when the process was noted, and so was zero. If this
+ * schedule has not written it, it is zero still, and is not written again; the
+ * pages of one long schedule would cost every schedule after it as much.
  */
 static void clear(tsr_rewind_t *r, uintptr_t at)
 {
